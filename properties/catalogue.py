@@ -24,7 +24,8 @@ class Entry:
 
     Attributes:
         behaviour: the `System`, as `module:attribute`.
-        claims: modules of `kraftcheck.properties`, each with a function `properties`; none: the system has them.
+        claims: modules of `kraftcheck.properties`, each with a function `properties`, or another one that is named as
+            in `module:function`; none: the system has them.
         lemmas: the module of its lemmas, with a function `lemmas`; empty: no proof needs any.
     """
 
@@ -61,7 +62,8 @@ class Catalogue(Mapping[str, System]):
 def _loaded(entry: Entry) -> System:
     module, _, attribute = entry.behaviour.partition(":")
     system: System = getattr(import_module(f"kraftcheck.{module}"), attribute)
-    makers = [_module(name).properties for name in entry.claims] or [system.properties]
+    named = [(name.partition(":")[0], name.partition(":")[2] or "properties") for name in entry.claims]
+    makers = [getattr(_module(name), function) for name, function in named] or [system.properties]
 
     def properties(setting: Setting) -> tuple[Property, ...]:
         return validate([claim for maker in makers for claim in maker(setting)], variants())
@@ -80,7 +82,7 @@ SYSTEMS: Mapping[str, System] = Catalogue({
     "elections": Entry(
         "model.systems.elections.system:ELECTIONS",
         ("elections.registration", "elections.leadership", "elections.elr", "elections.outsiders",
-         "elections.healing", "elections.goals"),
+         "elections.healing", "elections.healing:goals"),
         "elections.lemmas",
     ),
     "replication": Entry(
@@ -88,12 +90,12 @@ SYSTEMS: Mapping[str, System] = Catalogue({
         ("replication.durability", "replication.loss", "replication.healing"), "replication.lemmas",
     ),
     "broker-ids": Entry(
-        "model.systems.broker_ids.system:BROKER_IDS", ("broker_ids.promises",), "broker_ids.lemmas"
+        "model.systems.broker_ids.system:BROKER_IDS", ("broker_ids.promises",), "broker_ids.promises"
     ),
     "directories": Entry(
         "model.systems.directories.system:DIRECTORIES",
         ("directories.assignment", "directories.disks", "directories.loss", "directories.healing",
-         "directories.goals"),
+         "directories.healing:goals"),
         "directories.lemmas",
     ),
     "kraft": Entry("model.systems.kraft.system:KRAFT", ("kraft.both",)),
@@ -102,9 +104,9 @@ SYSTEMS: Mapping[str, System] = Catalogue({
     ),
     "unclean-recovery": Entry(
         "model.systems.unclean_recovery.system:UNCLEAN_RECOVERY", ("unclean_recovery.promises",),
-        "unclean_recovery.lemmas",
+        "unclean_recovery.promises",
     ),
-    "zk-jbod": Entry("model.systems.zk_jbod.system:ZK_JBOD", ("zk_jbod.promises",), "zk_jbod.lemmas"),
+    "zk-jbod": Entry("model.systems.zk_jbod.system:ZK_JBOD", ("zk_jbod.promises",), "zk_jbod.promises"),
     "elr-index": Entry("model.systems.elr_index.system:ELR_INDEX", ("elr_index.promises",)),
     "sessions": Entry("model.systems.sessions.system:SESSIONS", ("sessions.promises",)),
     "features": Entry("model.systems.features.system:FEATURES", ("features.promises",)),
@@ -115,14 +117,14 @@ SYSTEMS: Mapping[str, System] = Catalogue({
 
 FAIR_SYSTEMS: Mapping[str, System] = Catalogue({
     "fair-elections": Entry("properties.elections.fairness:FAIR_ELECTIONS"),
-    "healing-elections": Entry("properties.elections.after_faults:HEALING_ELECTIONS"),
-    "healing-sessions": Entry("properties.sessions.after_faults:HEALING_SESSIONS"),
-    "fair-replication": Entry("properties.replication.fairness:FAIR_REPLICATION"),
-    "fair-directories": Entry("properties.directories.fairness:FAIR_DIRECTORIES"),
-    "fair-broker-ids": Entry("properties.broker_ids.fairness:FAIR_BROKER_IDS"),
-    "fair-zk-controller": Entry("properties.zk_controller.fairness:FAIR_ZK_CONTROLLER"),
-    "fair-zk-jbod": Entry("properties.zk_jbod.fairness:FAIR_ZK_JBOD"),
-    "fair-unclean-recovery": Entry("properties.unclean_recovery.fairness:FAIR_UNCLEAN_RECOVERY"),
+    "healing-elections": Entry("properties.elections.fairness:HEALING_ELECTIONS"),
+    "healing-sessions": Entry("properties.sessions.promises:HEALING_SESSIONS"),
+    "fair-replication": Entry("properties.replication.healing:FAIR_REPLICATION"),
+    "fair-directories": Entry("properties.directories.healing:FAIR_DIRECTORIES"),
+    "fair-broker-ids": Entry("properties.broker_ids.promises:FAIR_BROKER_IDS"),
+    "fair-zk-controller": Entry("properties.zk_controller.lemmas:FAIR_ZK_CONTROLLER"),
+    "fair-zk-jbod": Entry("properties.zk_jbod.promises:FAIR_ZK_JBOD"),
+    "fair-unclean-recovery": Entry("properties.unclean_recovery.promises:FAIR_UNCLEAN_RECOVERY"),
 })  # fmt: skip
 """Systems with fairness, and with liveness properties alone, by name: only `explore` and `check` judge them."""
 

@@ -134,6 +134,11 @@ def event(lane: str) -> tuple[Arrow, ...]:
     return (Arrow(lane, lane),)
 
 
+def events(lane: str, *actions: str) -> dict[str, tuple[Arrow, ...]]:
+    """Actions that happen in one lane, as a legend has them."""
+    return dict.fromkeys(actions, event(lane))
+
+
 def sent(source: str, target: str, label: str) -> tuple[Arrow, ...]:
     """An action that is one request, answer or record."""
     return (Arrow(source, target, label),)

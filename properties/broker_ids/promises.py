@@ -1,12 +1,20 @@
-"""Promises of the broker-id KIP: an id stays with its data, and comes back when the data are lost."""
+"""Promises of the broker-id KIP: an id stays with its data, and comes back when the data are lost.
+
+Lemmas of `broker-ids`: why no two brokers come to have one id.
+
+Liveness of `broker-ids`: who is started again finally has an id. Faults have budgets, so they end.
+
+`FAIR_BROKER_IDS` is the system with these properties alone: `explore` judges them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 
-from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
-from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import all_of, any_of, implies, negate, pick
+from kraftcheck.model.language.system import Conjuncts, Fairness, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, word
 from kraftcheck.model.systems.broker_ids.state import (
     BY_ELIMINATION,
     BY_HOSTNAME,
@@ -16,9 +24,10 @@ from kraftcheck.model.systems.broker_ids.state import (
     FRESH,
     NONE,
     BrokerIds,
+    Machine,
 )
-from kraftcheck.model.systems.broker_ids.system import actions
-from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
+from kraftcheck.model.systems.broker_ids.system import BROKER_IDS, actions
+from kraftcheck.properties.kinds import always, fair_system, fair_to_each, happens, leads_to, recovers, sometimes, step
 
 WAY = ("start", "decide", "read_used_ids", "list_ids", "register", "record", "expire", "list_registered", "note")
 """What happens by itself while a supervisor starts brokers again: nothing fails."""
@@ -232,3 +241,101 @@ def _recorded(s: BrokerIds) -> Conjuncts:
         f"machine {n}": implies(all_of(m.is_live(), m.recorded), pick(s.hosts, m.name, NONE) == m.id)
         for n, m in enumerate(s.machines)
     }
+
+
+def lemmas(setting: Setting) -> tuple[Property, ...]:
+    """The lemmas at a setting; each is true in every reachable state under right rules, and explored as such."""
+    rules = setting.rules.broker_ids
+    static = not (rules.fresh_ids_drawn or rules.identity_by_hostname or rules.identity_by_elimination)
+    return (*_of_registration(setting), *(_of_static_ids(setting) if static else ()))
+
+
+def claim(id: str, sentence: str, of: Callable[[BrokerIds, int, Machine], Truth]) -> Property:  # noqa: A002
+    """The invariant that something holds of each machine, by its number."""
+    return always(id, sentence, lambda s: {f"machine {n}": of(s, n, m) for n, m in enumerate(s.machines)})
+
+
+def _of_registration(setting: Setting) -> tuple[Property, ...]:
+    """They hold however ids are found."""
+    if setting["session-losses"]:
+        return ()
+    return (
+        claim("lemma-chosen-has-id", "a broker that is about to register has an id to register",
+              lambda s, n, m: implies(m.status == CHOSEN, m.id >= 0)),
+        claim("lemma-live-is-registered", "as long as no session is lost, the id of a live broker is registered by it",
+              lambda s, n, m: implies(m.is_live(), pick(s.sessions, m.id, NONE) == n)),
+    )  # fmt: skip
+
+
+def _of_static_ids(setting: Setting) -> tuple[Property, ...]:
+    """They hold where an id is configured, or on disk, and never found otherwise."""
+    listed = [
+        claim("lemma-chosen-id-is-explicit", "a broker registers the id of its configuration, else that of its disk",
+              lambda s, n, m: implies(m.status == CHOSEN, all_of(
+                  m.source == EXPLICIT, m.id >= 0, m.id == choose(m.configured >= 0, m.configured, m.meta)))),
+        claim("lemma-configured-id-fits", "a broker that is about to register has no other id on its disk",
+              lambda s, n, m: implies(m.status == CHOSEN, any_of(m.meta == NONE, m.meta == m.id))),
+        claim("lemma-all-configured-or-none", "either every broker has an id in its configuration, or none has",
+              lambda s, n, m: m.configured >= 0 if setting["configured"] else m.configured == NONE),
+        claim("lemma-owner-has-its-disk", "a registered id is on no other disk, unless its owner is configured with it",
+              lambda s, n, m: all_of(*(
+                  implies(all_of(owner >= 0, negate(owner == n), m.meta == number),
+                          pick(s.machines, owner, m).configured == number)
+                  for number, owner in enumerate(s.sessions)))),
+    ]  # fmt: skip
+    if not setting["configured"]:
+        listed.append(always("lemma-disks-differ", "where no id is configured, no two disks have one id", _differ))
+    if setting["session-losses"]:
+        listed.append(
+            claim("lemma-live-id-on-disk", "the id of a live broker is on its disk",
+                  lambda s, n, m: implies(m.is_live(), all_of(m.id >= 0, m.id == m.meta)))
+        )  # fmt: skip
+    return tuple(listed)
+
+
+def _differ(s: BrokerIds) -> Truth:
+    return all_of(*(negate(all_of(a.meta >= 0, a.meta == b.meta)) for a, b in combinations(s.machines, 2)))
+
+
+def fairness(setting: Setting) -> list[Fairness]:
+    """A supervisor starts each broker again, a start goes on, and sessions of processes that ended end too."""
+    return fair_to_each(actions(setting), WAY)
+
+
+def liveness(setting: Setting) -> list[Property]:
+    """What finally comes about."""
+    claims = [
+        leads_to("restart-ends", "a broker with its id on its disk is finally live again, or loses its disk",
+                 _some_waits, lambda s: negate(_some_waits(s)), "broker-id KIP, motivation",
+                 ("failed-start-is-final",), ("broker-id.failed-start-is-repeated",)),
+    ]  # fmt: skip
+    if setting.rules.broker_ids.identity_by_elimination and not setting["configured"]:
+        claims.append(
+            leads_to("last-broker-lives", "beside live brokers the one that lost its disk finally starts, unless "
+                     "another stops first", one_left, _all_live_or_fewer, "broker-id KIP, step b.2",
+                     ("failed-start-is-final",), ("broker-id.failed-start-is-repeated",))
+        )  # fmt: skip
+    return claims
+
+
+def _some_waits(s: BrokerIds) -> Truth:
+    return any_of(*(_waits(machine) for machine in s.machines))
+
+
+def _waits(m: Machine) -> Truth:
+    """It has an id on its disk, and no other in its configuration, and does not live."""
+    return all_of(negate(m.is_live()), m.meta >= 0, any_of(m.configured == NONE, m.configured == m.meta))
+
+
+def _all_live_or_fewer(s: BrokerIds) -> Truth:
+    """All brokers live; or not even all but one live with a session."""
+    live: Word = 0
+    for number, machine in enumerate(s.machines):
+        live = live + word(all_of(machine.is_live(), negate(s.zombie(number))))
+    return any_of(live == len(s.machines), live < len(s.machines) - 1)
+
+
+FAIR_BROKER_IDS = fair_system(
+    BROKER_IDS, "where brokers are started again: who finally has an id", liveness, fairness
+)
+"""The system with its liveness."""

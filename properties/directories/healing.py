@@ -1,6 +1,12 @@
 """Recoverability of `directories`: claims AG (when -> EF goal), by actions that can happen without end.
 
 The way out never rests on a budget, or on an operator who repairs a disk or gives it up.
+
+Goals of `directories`: the states and steps that it must reach, so that no property holds for want of cases.
+
+Liveness of `directories`: what brokers finally tell, and what the controller finally makes of it.
+
+`FAIR_DIRECTORIES` is the system with these properties alone: `explore` judges them. Faults have budgets, so they end.
 """
 
 from __future__ import annotations
@@ -8,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import Fairness, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, none_of
+from kraftcheck.model.partition.registration import LOST
 from kraftcheck.model.systems.directories.state import (
     ABSENT,
     METADATA,
@@ -21,7 +28,16 @@ from kraftcheck.model.systems.directories.state import (
     UPGRADE,
     Placement,
 )
-from kraftcheck.properties.kinds import recovers
+from kraftcheck.model.systems.directories.system import DIRECTORIES, actions
+from kraftcheck.properties.kinds import (
+    fair_system,
+    happens,
+    leads_to,
+    recovers,
+    sometimes,
+    strong_fairness,
+    weak_fairness,
+)
 
 Way = Mapping[str, Mapping[str, Any]]
 
@@ -180,3 +196,113 @@ def has_a_candidate(s: Placement, setting: Setting) -> Truth:
         for b, h in enumerate(s.hosts)
     ]
     return all_of(s.controller.leader == NO_LEADER, any_of(*able))
+
+
+def goals(setting: Setting) -> list[Property]:
+    """Goals of the setting: each must be witnessed, else the run is vacuous."""
+    listed = [
+        happens("shows-unfencing", "a broker is unfenced", lambda t: t.action == "unfence"),
+    ]  # fmt: skip
+    if not setting.rules.directories.assignment_unauthorized:
+        listed.append(happens("shows-refusal", "an assignment is refused", _refused))
+    if setting["records"]:
+        listed.append(happens("shows-record", "a record is committed", lambda t: t.action == "write"))
+    if setting["directories"] > 1:
+        listed += [
+            sometimes("shows-assignment", "the controller knows where a replica is",
+                      lambda s: any_of(*(all_of(h.serving(), s.controller.directories.slots[b] == h.actual())
+                                         for b, h in enumerate(s.hosts)))),
+        ]  # fmt: skip
+    if setting["failures"] and setting["directories"] > 1:
+        listed.append(happens("shows-report", "a failure ends a leadership", _report_moves))
+    if setting["moves"] and setting["directories"] > 1:
+        listed.append(happens("shows-promotion", "a move completes, and the log is in another directory", _moves))
+        if setting["failures"] and not setting.rules.directories.lost_source_reverts:
+            listed.append(sometimes("shows-lost", "a replica is assigned to LOST", _lost))
+    return listed
+
+
+def _refused(t: Step) -> Truth:
+    return False if t.event is None else t.event.refused
+
+
+def _lost(s: Placement) -> Truth:
+    return any_of(*(directory == LOST for directory in s.controller.directories.slots))
+
+
+def _moves(t: Step) -> Truth:
+    if t.action != "promote":
+        return False
+    before, after = (state.host(t.arguments["broker"]) for state in (t.before, t.after))
+    return all_of(after.has_log(), negate(after.current() == before.current()))
+
+
+def _report_moves(t: Step) -> Truth:
+    if t.action not in ("report", "assign"):
+        return False
+    leader = t.before.controller.leader
+    return all_of(leader >= 0, leader == t.arguments["broker"], negate(t.after.controller.leader == leader))
+
+
+WORK = ("apply_metadata", "start", "stop", "send", "copy", "request_promotion", "promote", "register_again")
+"""What a broker finally does when it stays able to; of these, a setting has those that it needs."""
+
+
+def fairness(setting: Setting) -> list[Fairness]:
+    """Brokers start, apply metadata, send and move; the controller tries leaderless partitions again.
+
+    Heartbeats that unfence or report a failure go on until one is answered. Assignments may be lost again and again,
+    and so they and their answers are strongly fair: some finally arrive.
+    """
+    names = {action.name for action in actions(setting)}
+    each = ["broker"]
+    return [
+        *(weak_fairness(name, each=each) for name in WORK if name in names),
+        weak_fairness("elect_preferred"),
+        *(weak_fairness(name, each=each, having={"delivered": True}) for name in ("unfence", "report")),
+        *(strong_fairness(name, each=each) for name in ("assign", "answer")),
+    ]
+
+
+def liveness(setting: Setting) -> list[Property]:
+    """What finally comes about; of all brokers together."""
+    several = setting["directories"] > 1
+    claims = [
+        leads_to("running-broker-is-unfenced", "a fenced broker that runs is finally unfenced, or stops",
+                 waits, lambda s: negate(waits(s)), "invariant 37; KIP-858",
+                 ("offline-replica-unreported", "revert-only-while-queued"),
+                 ("assignment.closed-replica-is-lost", "move.failed-target-takes-assignment-back")),
+        leads_to("readable-log-is-led", "a leaderless partition with a candidate whose log is readable is finally led",
+                 lambda s: has_a_candidate(s, setting),
+                 lambda s: negate(has_a_candidate(s, setting)), "invariant 41; KIP-858",
+                 ("unknown-directory-hides-log", "registration-without-directories"),
+                 ("catchup.readable-log-is-opened", "registration.again-once-directories-are-known")),
+    ]  # fmt: skip
+    if several or not setting.rules.directories.single_directory_silent:
+        claims.append(
+            leads_to("assignments-settle", "every served replica is finally assigned to where it is",
+                     lambda s: all_of(on_file(s), negate(settled(s))), settled,
+                     "invariant 44; KIP-858", ("revert-only-while-queued", "epoch-change-forgets-promotion"),
+                     ("move.failed-target-takes-assignment-back", "move.metadata-keeps-its-state"))
+        )  # fmt: skip
+    if several and setting["failures"]:
+        claims.append(
+            leads_to("failure-leads-away", "a leader whose directory failed finally leads no more, or stops",
+                     leads_dead, lambda s: negate(leads_dead(s)), "invariant 45; KIP-858",
+                     ("catch-up-as-coded+added-replica-unreported", "failure-reported-once"),
+                     ("catchup.one-table", "catchup.added-replica-reports", "directory-failure.in-every-heartbeat"))
+        )  # fmt: skip
+    if several and setting["moves"]:
+        claims.append(
+            leads_to("move-ends", "a move between working directories finally ends",
+                     moves, lambda s: negate(moves(s)), "invariant 47; KIP-113",
+                     ("correction-ignores-future-log",), ("assignment.not-corrected-during-a-move",))
+        )  # fmt: skip
+    return claims
+
+
+FAIR_DIRECTORIES = fair_system(
+    DIRECTORIES, "where messages finally arrive: what brokers tell, and what the controller makes of it",
+    liveness, fairness,
+)  # fmt: skip
+"""The system with its liveness."""

@@ -5,6 +5,8 @@ controller, and requests that leaders make by themselves. It never uses what
 destroys, what an operator has to decide (cancelling, reassigning,
 configuration, elections on request), or what gives data up, except where the
 topic allows that.
+
+Goals of `elections`: the states and steps that it must reach, so that no property holds for want of cases.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import NO_LEADER, all_of, negate
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, negate
 from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.elections.outsiders import change
 from kraftcheck.properties.elections.stated import able_to_lead, working
-from kraftcheck.properties.kinds import recovers
+from kraftcheck.properties.kinds import happens, recovers, sometimes
 
 Way = Mapping[str, Mapping[str, Any]]
 
@@ -90,3 +93,66 @@ def reassigning(s: Elections) -> Truth:
 
 def _can_complete(s: Elections) -> Truth:
     return all_of(reassigning(s), s.leader >= 0, targets(s).within(s.registered))
+
+
+def goals(setting: Setting) -> list[Property]:
+    """Goals of the setting: each must be witnessed, else the run is vacuous."""
+    goals = [
+        sometimes("shows-leaderless", "a partition without a leader", lambda s: s.leader == NO_LEADER),
+        sometimes("shows-recovering", "a partition that is RECOVERING", lambda s: s.recovering),
+        happens("shows-clean-election", "an ISR member takes over cleanly", _clean),
+        happens("shows-preferred-election", "a preferred election moves leadership",
+                lambda t: t.action == "elect_preferred" and _moved(t)),
+        happens("shows-unclean-election", "a leader is elected uncleanly", lambda t: change(t).seats_outsider()),
+        happens("shows-unclean-request", "an unclean election on request seats a leader where the topic allows none",
+                lambda t: t.action == "elect_unclean" and all_of(
+                    negate(t.before.unclean_election), change(t).seats_outsider())),
+        happens("shows-candidate-unfenced", "a leaderless partition is led as a broker is unfenced",
+                lambda t: t.action == "unfence" and _moved(t)),
+        happens("shows-isr-shrink", "AlterPartition shrinks the ISR",
+                lambda t: t.action == "alter_partition" and negate(t.before.isr.within(t.after.isr))),
+        happens("shows-isr-expansion", "AlterPartition expands the ISR",
+                lambda t: t.action == "alter_partition" and negate(t.after.isr.within(t.before.isr))),
+    ]  # fmt: skip
+    if setting["directories"] > 1:
+        goals.append(happens("shows-assignment", "the leader is assigned another directory, and leads on", _assigned))
+    if setting.rules.partition.elr_available:
+        goals += [
+            sometimes("shows-elr", "a partition with an ELR", lambda s: negate(s.elr.is_empty())),
+            sometimes("shows-empty-isr", "a partition with an empty ISR", lambda s: s.isr.is_empty()),
+            happens("shows-elr-election", "an ELR member is elected", lambda t: t.event.from_elr),
+            happens("shows-last-known-election", "the last known leader is elected", lambda t: t.event.last_known),
+            happens("shows-last-known-kept", "the last known leader is remembered as the partition changes",
+                    lambda t: all_of(t.before.leader == NO_LEADER, t.after.leader == NO_LEADER, t.event.records > 0,
+                                     negate(t.before.last_known_elr.is_empty()))),
+        ]  # fmt: skip
+    if setting.rules.partition.designated_elections:
+        goals.append(happens("shows-designated-election", "a designated leader is seated",
+                             lambda t: t.action == "elect_designated" and _moved(t)))  # fmt: skip
+    if setting["reassignment"]:
+        goals += [
+            happens("shows-reassignment", "a reassignment that adds and removes replicas gets under way",
+                    lambda t: t.action == "reassign" and negate(any_of(
+                        t.after.adding.is_empty(), t.after.removing.is_empty()))),
+            happens("shows-completion", "a reassignment that adds a replica completes",
+                    lambda t: all_of(t.event.completed, negate(t.before.adding.is_empty()), t.after.adding.is_empty())),
+            happens("shows-cancel", "a reassignment is cancelled",
+                    lambda t: t.action == "cancel" and t.event.records > 0),
+        ]  # fmt: skip
+    return goals
+
+
+def _moved(t: Step) -> Truth:
+    return all_of(negate(t.before.leader == t.after.leader), t.after.leader >= 0)
+
+
+def _assigned(t: Step) -> Truth:
+    if t.action != "assign":
+        return False
+    broker = t.arguments["broker"]
+    now, then = t.before.directories.of(broker), t.after.directories.of(broker)
+    return all_of(t.before.leader == broker, t.after.leader == broker, negate(now == then))
+
+
+def _clean(t: Step) -> Truth:
+    return all_of(_moved(t), t.before.leader >= 0, t.before.isr.has(t.after.leader))

@@ -14,8 +14,9 @@ from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import always
-from kraftcheck.properties.replication import lemmas_commits, lemmas_logs, lemmas_steps
+from kraftcheck.properties.replication import lemmas_commits, lemmas_logs
 from kraftcheck.properties.replication.leaders import each_leading, each_led, needed_isr_at
+from kraftcheck.properties.replication.lemmas_logs import step_lemmas
 
 DECIDED = ("controller", "lossy")
 """What events of the controller decide."""
@@ -87,7 +88,7 @@ def _of_logs(setting: Setting) -> tuple[Property, ...]:
     """What keeps committed records safe; without ELR some of it is false, and so are the claims that it is for."""
     if not (setting["elr"] and setting.rules.partition.elr_available):
         return ()
-    steps = lemmas_steps.lemmas() if setting["brokers"] == ANY and unbounded(setting) else ()
+    steps = step_lemmas() if setting["brokers"] == ANY and unbounded(setting) else ()
     return (*lemmas_logs.lemmas(setting), *lemmas_commits.lemmas(setting), *steps)
 
 

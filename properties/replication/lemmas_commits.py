@@ -24,8 +24,7 @@ from kraftcheck.model.systems.replication.state import (
 )
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.leaders import each_led, each_other, endless, leading, needed_isr_at
-from kraftcheck.properties.replication.lemmas_logs import COMMITS_REST_ON, asked, candidates, eligible
-from kraftcheck.properties.replication.lemmas_steps import STEPS
+from kraftcheck.properties.replication.lemmas_logs import COMMITS_REST_ON, STEPS, asked, candidates, eligible
 
 REACH_RESTS_ON = (
     ("lemma-log-matching", "lemma-logs-sorted", "lemma-fetched-means-applied", "lemma-ends-within-log",

@@ -1,16 +1,45 @@
-"""Promises of the JBOD KIP on ZooKeeper: failed disks are left alone, and no partition stays without a log."""
+"""Promises of the JBOD KIP on ZooKeeper: failed disks are left alone, and no partition stays without a log.
+
+Lemmas of `zk-jbod`: why a failed directory is left alone, and why who is elected has every record.
+
+Liveness of `zk-jbod`: lost replicas are finally replicated again. Faults have budgets, so they end.
+
+`FAIR_ZK_JBOD` is the system with these properties alone: `explore` judges them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.system import Conjuncts, Fairness, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.systems.zk_jbod.state import IDLE, NONE, READ, ZkJbod
-from kraftcheck.model.systems.zk_jbod.system import actions
-from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
+from kraftcheck.model.language.words import all_of, any_of, implies, negate, none_of
+from kraftcheck.model.systems.zk_jbod.state import (
+    CHECKPOINTS_CUT,
+    CLEANING_STOPPED,
+    DETECTED,
+    IDLE,
+    NONE,
+    READ,
+    REMOVED,
+    Host,
+    Partition,
+    ZkJbod,
+)
+from kraftcheck.model.systems.zk_jbod.system import ZK_JBOD, actions
+from kraftcheck.properties.kinds import (
+    always,
+    fair_system,
+    fair_to_each,
+    happens,
+    leads_to,
+    recovers,
+    sometimes,
+    step,
+    weak_fairness,
+)
 
 WAY = (
     "fail_operation", "stop_cleaning", "cut_checkpoints", "remove_logs", "recreate", "read_node", "write_node",
@@ -244,3 +273,116 @@ def _moved(t: Step) -> Truth:
         return False
     old, new = (s.partition(t.arguments["partition"]).leader for s in (t.before, t.after))
     return all_of(old >= 0, new >= 0, negate(old == new))
+
+
+def lemmas(setting: Setting) -> tuple[Property, ...]:
+    """The lemmas at a setting; each is true in every reachable state under the mended rules, and explored as such."""
+    background = _of_background() if setting["jobs"] or setting["cleaner"] else ()
+    return (*_of_directories(), *background, *(() if setting["controller-failures"] else _of_replicas()))
+
+
+def _of_directories() -> tuple[Property, ...]:
+    """A broker that runs, and its handler."""
+    return (
+        _host("lemma-handled-is-empty", "a directory whose failure was handled is out of the pool, and has no log",
+              lambda h: all_of(h.pool.keep(h.handled()).is_empty(), *(negate(h.handled().has(at)) for at in h.logs))),
+        _host("lemma-handler-has-a-failure", "the handler is at a directory, or at one log of one that is not known",
+              lambda h: implies(_busy(h), all_of(
+                  h.directory >= 0, implies(h.partition >= 0, negate(h.known.has(h.directory)))))),
+    )  # fmt: skip
+
+
+def _of_background() -> tuple[Property, ...]:
+    """Cleaner and checkpoints, where they run."""
+    return (
+        _host("lemma-handled-is-rested", "neither cleaner nor checkpoints are at a directory whose failure was handled",
+              lambda h: all_of(h.checkpoints.keep(h.handled()).is_empty(), negate(h.handled().has(h.cleaning)))),
+        _host("lemma-cleaning-is-stopped", "once the handler has stopped it, the cleaner is not at its directory",
+              lambda h: implies(all_of(_busy(h), h.stage >= CLEANING_STOPPED), negate(h.cleaning == h.directory))),
+        _host("lemma-checkpoints-are-cut", "once lists are cut, a directory that goes offline is not on them",
+              lambda h: implies(all_of(h.stage == CHECKPOINTS_CUT, h.partition == NONE),
+                                negate(h.checkpoints.has(h.directory)))),
+    )  # fmt: skip
+
+
+def _of_replicas() -> tuple[Property, ...]:
+    """Replicas and their restarts, as long as no controller asks a second time for what is done."""
+    return (
+        always("lemma-leader-in-isr", "a leader is in the ISR",
+               lambda s: {f"partition {n}": implies(p.leader >= 0, p.isr.has(p.leader))
+                          for n, p in enumerate(s.partitions)}),
+        _replica("lemma-isr-has-records", "a member of the ISR whose log works has every acknowledged record",
+                 lambda s, b, n, p: implies(all_of(p.isr.has(b), s.works(b, n)), p.holds.has(b))),
+        _replica("lemma-restarted-has-no-log", "who is told to start anew has no log, and is not in the ISR",
+                 lambda s, b, n, p: implies(p.restarted.has(b), all_of(
+                     negate(p.isr.has(b)), s.hosts[b].logs[n] == NONE))),
+        _replica("lemma-asked-has-no-log", "where a restart is to be asked for, or was, there is no log yet",
+                 lambda s, b, n, p: implies(negate(none_of(*_asked(s, b, n))), all_of(
+                     negate(p.restarted.has(b)), s.hosts[b].logs[n] == NONE))),
+        _replica("lemma-asked-once", "no restart is asked for again before it has happened",
+                 lambda s, b, n, p: all_of(*(
+                     negate(all_of(one, another)) for i, one in enumerate(_asked(s, b, n))
+                     for another in _asked(s, b, n)[:i]))),
+        always("lemma-idle-controller-knows-nothing", "a controller that does not work has read nothing",
+               lambda s: {f"broker {b}": implies(negate(s.controller.working),
+                                                 all_of(read.is_empty(), todo.is_empty()))
+                          for b, (read, todo) in enumerate(zip(s.controller.read, s.controller.todo, strict=True))}),
+    )  # fmt: skip
+
+
+def _asked(s: ZkJbod, broker: int, number: int) -> tuple[Truth, Truth, Truth]:
+    """Where the request to restart a replica is: at its broker, in ZooKeeper, unread, or read."""
+    unread = all_of(s.node[broker].has(number), negate(s.controller.read[broker].has(number)))
+    return s.hosts[broker].lost.has(number), unread, s.controller.todo[broker].has(number)
+
+
+def _busy(h: Host) -> Truth:
+    return all_of(h.stage >= DETECTED, h.stage < REMOVED)
+
+
+def _host(id: str, sentence: str, of: Callable[[Host], Truth]) -> Property:  # noqa: A002
+    """The invariant that something holds of each broker that runs."""
+    return always(id, sentence, lambda s: {f"broker {n}": implies(h.up, of(h)) for n, h in enumerate(s.hosts)})
+
+
+def _replica(id: str, sentence: str, of: Callable[[ZkJbod, int, int, Partition], Truth]) -> Property:  # noqa: A002
+    """The invariant that something holds of each replica, by broker and partition."""
+    return always(id, sentence, lambda s: {
+        f"broker {b}, partition {n}": of(s, b, n, p) for b in range(len(s.hosts)) for n, p in enumerate(s.partitions)
+    })  # fmt: skip
+
+
+FAILING = "fail_operation"
+"""Some operation on a log that does not work meets the failure, whichever it is."""
+
+
+def fairness(setting: Setting) -> list[Fairness]:
+    """Failures are met by some operation and handled, the controller restarts what was asked for, followers fetch."""
+    rest = fair_to_each(actions(setting), [name for name in WAY if name != FAILING])
+    return [*rest, weak_fairness(FAILING, each=["broker", "partition"])]
+
+
+def liveness(setting: Setting) -> list[Property]:
+    """What finally comes about, of all partitions together."""
+    claims = [
+        leads_to("lost-partition-finally-settles",
+                 "a partition finally has a leader with a log, or is offline for good",
+                 lambda s: negate(all_of(*settles(s).values())), settles, "JBOD KIP on ZooKeeper, 3",
+                 ("restart-node-shared", "requests-removed-first", "filtered-requests-removed"),
+                 ("zk-jbod.restart.each-request-has-its-node", "zk-jbod.restart.requests-removed-last",
+                  "zk-jbod.restart.filtered-requests-stay")),
+    ]  # fmt: skip
+    if setting["directories"] > 1:
+        claims.append(
+            leads_to("lost-replica-finally-returns", "a broker with a directory left finally replicates again what has "
+                     "a leader", lambda s: negate(all_of(*replicates(s).values())), replicates,
+                     "JBOD KIP on ZooKeeper, Partitions Restart", ("restart-drops-replica", "restart-node-shared"),
+                     ("zk-jbod.restart.selector", "zk-jbod.restart.each-request-has-its-node"))
+        )  # fmt: skip
+    return claims
+
+
+FAIR_ZK_JBOD = fair_system(
+    ZK_JBOD, "where failures are met and handled: which replicas finally return", liveness, fairness
+)
+"""The system with its liveness."""

@@ -12,14 +12,14 @@ from kraftcheck.model.language.system import ANY
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import STAYS
-from kraftcheck.properties.replication import lemmas_steps
+from kraftcheck.properties.replication.lemmas_logs import step_lemmas
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 
 REPLICATION = SYSTEMS["replication"]
 
-LEMMAS = {lemma.id for lemma in lemmas_steps.lemmas()}
+LEMMAS = {lemma.id for lemma in step_lemmas()}
 
 THREE = {"brokers": 3, "replication": 3, "unclean-stops": 0, "fences": 2}
 """Enough brokers for an ELR while the ISR is at min ISR."""
@@ -27,7 +27,7 @@ THREE = {"brokers": 3, "replication": 3, "unclean-stops": 0, "fences": 2}
 
 def verdicts(rules: str, bounds: Mapping[str, int]) -> dict[str, type]:
     """The verdict on each lemma by exploration."""
-    system = evolve(REPLICATION, properties=lambda setting: lemmas_steps.lemmas())
+    system = evolve(REPLICATION, properties=lambda setting: step_lemmas())
     result = explore(trace(system, system.setting("tiny", bounds, parse(rules))), clock=time.perf_counter)
     return {judged.claim: type(judged.verdict) for judged in result.verdicts if judged.claim in LEMMAS}
 

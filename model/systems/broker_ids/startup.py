@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.places import put
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick, rule
@@ -27,7 +28,6 @@ from kraftcheck.model.systems.broker_ids.state import (
     TOPICS_READ,
     BrokerIds,
     Machine,
-    replaced,
 )
 
 HOST_READS = 1
@@ -210,7 +210,7 @@ class Startup:
     def _registered(self, state: BrokerIds, machine: Word, m: Machine) -> BrokerIds:
         """The broker lives, and its id is on its disk."""
         live = evolve(m, status=LIVE, meta=m.id, recorded=False)
-        homes = replaced(state.homes, m.id, machine)
+        homes = put(state.homes, m.id, machine)
         return evolve(registered(state.with_machine(machine, live), machine, m, self.rules), homes=homes)
 
     def may_record(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
@@ -222,14 +222,14 @@ class Startup:
     def record(self, state: BrokerIds, machine: Word) -> Outcome:
         """Write /brokers/hosts/<hostname>."""
         m = state.machine(machine)
-        written = evolve(state, hosts=replaced(state.hosts, m.name, m.id))
+        written = evolve(state, hosts=put(state.hosts, m.name, m.id))
         return Outcome(written.with_machine(machine, evolve(m, recorded=True)), BrokerIdsEvent())
 
 
 def registered(state: BrokerIds, machine: Word, m: Machine, rules: BrokerIdRules) -> BrokerIds:
     """The state with the machine's id registered; its node of a missing id goes, unless the controller is to do it."""
     noted = state.noted if rules.missing_ids_noted_late else state.noted.minus(state.noted.just(m.id))
-    sessions, places = replaced(state.sessions, m.id, machine), replaced(state.places, m.id, m.name)
+    sessions, places = put(state.sessions, m.id, machine), put(state.places, m.id, m.name)
     return evolve(state, sessions=sessions, places=places, noted=noted)
 
 

@@ -12,9 +12,11 @@ from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.layout import ints, subset_of, truth
+from kraftcheck.model.language.places import put
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
+from kraftcheck.model.language.words import all_of, any_of, negate, pick
+from kraftcheck.model.systems.parts import WithBudgets, budget_domains, budgets, members
 
 T = TypeVar("T")
 
@@ -101,7 +103,7 @@ class BrokerIdsBudgets:
 
 
 @frozen
-class BrokerIds:
+class BrokerIds(WithBudgets):
     """The whole state.
 
     Attributes:
@@ -141,14 +143,11 @@ class BrokerIds:
 
     def with_machine(self, number: Word, machine: Machine) -> BrokerIds:
         """The state with one machine replaced."""
-        return evolve(self, machines=replaced(self.machines, number, machine))
+        return evolve(self, machines=put(self.machines, number, machine))
 
     def registered(self) -> BrokerSet:
         """The children of /brokers/ids."""
-        mask: Word = 0
-        for number, owner in enumerate(self.sessions):
-            mask = mask | choose(owner >= 0, 1 << number, 0)
-        return BrokerSet(mask)
+        return members(owner >= 0 for owner in self.sessions)
 
     def missing(self) -> BrokerSet:
         """Ids that topics use and nobody has registered."""
@@ -158,11 +157,6 @@ class BrokerIds:
         """Whether a broker works on although its session is gone."""
         machine = self.machine(number)
         return all_of(machine.is_live(), negate(pick(self.sessions, machine.id, NONE) == number))
-
-
-def replaced(items: tuple[T, ...], index: Word, item: T) -> tuple[T, ...]:
-    """The items with one of them replaced; an index that none has changes nothing."""
-    return tuple(choose(index == position, item, old) for position, old in enumerate(items))
 
 
 def notes(setting: Setting) -> bool:
@@ -193,11 +187,8 @@ def layout(setting: Setting) -> BrokerIds:
         swept_id=number, swept_host=ints(NONE, names - 1), swept_node=ints(NONE, names - 1),
         noted=some if notes(setting) else nobody, listed=some if late(setting) else nobody,
         owed=some if late(setting) else nobody,
-        left=BrokerIdsBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+        left=budget_domains(BrokerIdsBudgets, setting),
     )  # fmt: skip
-
-
-BUDGETS = ("stops", "disk_losses", "renames", "session_losses", "rewrites")
 
 
 def initial(setting: Setting) -> list[BrokerIds]:
@@ -221,7 +212,7 @@ def initial(setting: Setting) -> list[BrokerIds]:
                 used=BrokerSet.of(members), drawn=machines if setting["configured"] else len(members), homes=owners,
                 swept_id=NONE, swept_host=NONE, swept_node=NONE, noted=BrokerSet(), owed=BrokerSet(),
                 listed=BrokerSet.of(members) if late(setting) else BrokerSet(),
-                left=BrokerIdsBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
+                left=budgets(BrokerIdsBudgets, setting),
             )
         )  # fmt: skip
     return states

@@ -13,12 +13,25 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.system import Action, Bound, Legend, Outcome, Setting, System, event, numbered, sent
+from kraftcheck.model.language.places import put
+from kraftcheck.model.language.system import (
+    Action,
+    Bound,
+    Legend,
+    Outcome,
+    Setting,
+    System,
+    event,
+    events,
+    numbered,
+    sent,
+)
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick, rule
 from kraftcheck.model.rules.groups import BrokerIdRules
 from kraftcheck.model.systems.broker_ids.startup import BrokerIdsEvent, Startup, registered
-from kraftcheck.model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, initial, late, layout, replaced
+from kraftcheck.model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, initial, late, layout
+from kraftcheck.model.systems.parts import reporting
 
 
 @frozen
@@ -32,13 +45,12 @@ class Faults:
         m = state.machine(machine)
         return {"a process runs": negate(m.is_down()), "a stop is left": state.left.stops > 0}
 
-    def stop(self, state: BrokerIds, machine: Word, clean: Truth) -> Outcome:
+    def stop(self, state: BrokerIds, machine: Word, clean: Truth) -> BrokerIds:
         """After a clean stop the ephemeral node is gone at once; otherwise it stays until the session expires."""
         m = state.machine(machine)
-        left = evolve(state.left, stops=state.left.stops - 1)
-        after = evolve(state.with_machine(machine, m.ended(DOWN)), left=left)
+        after = state.with_machine(machine, m.ended(DOWN)).spend("stops")
         held = all_of(m.is_live(), pick(state.sessions, m.id, NONE) == machine)
-        return Outcome(choose(all_of(clean, held), self._unregistered(after, m.id), after), BrokerIdsEvent())
+        return choose(all_of(clean, held), self._unregistered(after, m.id), after)
 
     def may_expire(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
         """The session of a process that is gone."""
@@ -49,9 +61,9 @@ class Faults:
             "its process is gone": negate(all_of(holder.is_live(), holder.id == id)),
         }
 
-    def expire(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
+    def expire(self, state: BrokerIds, id: Word) -> BrokerIds:  # noqa: A002
         """ZooKeeper removes the ephemeral node."""
-        return Outcome(self._unregistered(state, id), BrokerIdsEvent())
+        return self._unregistered(state, id)
 
     def may_lose_session(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """A broker that works is cut off from ZooKeeper for longer than its session."""
@@ -62,21 +74,20 @@ class Faults:
             "a session loss is left": state.left.session_losses > 0,
         }
 
-    def lose_session(self, state: BrokerIds, machine: Word) -> Outcome:
+    def lose_session(self, state: BrokerIds, machine: Word) -> BrokerIds:
         """The node goes, the broker does not know."""
-        left = evolve(state.left, session_losses=state.left.session_losses - 1)
-        return Outcome(self._unregistered(evolve(state, left=left), state.machine(machine).id), BrokerIdsEvent())
+        return self._unregistered(state.spend("session_losses"), state.machine(machine).id)
 
     def may_return(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """A broker without a session learns of it."""
         return {"session is gone": state.zombie(machine)}
 
-    def come_back(self, state: BrokerIds, machine: Word) -> Outcome:
+    def come_back(self, state: BrokerIds, machine: Word) -> BrokerIds:
         """It registers again under its id; where somebody else has, it stops."""
         m = state.machine(machine)
         back = registered(state, machine, m, self.rules)
         free = pick(state.sessions, m.id, NONE) < 0
-        return Outcome(choose(free, back, state.with_machine(machine, m.ended(FAILED))), BrokerIdsEvent())
+        return choose(free, back, state.with_machine(machine, m.ended(FAILED)))
 
     def may_lose_disk(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """Hardware fails while no process runs."""
@@ -87,13 +98,12 @@ class Faults:
             "a disk loss is left": state.left.disk_losses > 0,
         }
 
-    def lose_disk(self, state: BrokerIds, machine: Word) -> Outcome:
+    def lose_disk(self, state: BrokerIds, machine: Word) -> BrokerIds:
         """Data and meta.properties are gone; the machine, or its replacement, keeps the hostname."""
         m = state.machine(machine)
-        left = evolve(state.left, disk_losses=state.left.disk_losses - 1)
         homes = tuple(choose(home == machine, NONE, home) for home in state.homes)
         empty = evolve(m, meta=NONE, before=m.meta)
-        return Outcome(evolve(state.with_machine(machine, empty), homes=homes, left=left), BrokerIdsEvent())
+        return evolve(state.with_machine(machine, empty).spend("disk_losses"), homes=homes)
 
     def may_rename(self, state: BrokerIds, machine: Word, name: Word) -> dict[str, Truth]:
         """A machine comes up under a hostname that no other has."""
@@ -104,12 +114,9 @@ class Faults:
             "a rename is left": state.left.renames > 0,
         }
 
-    def rename(self, state: BrokerIds, machine: Word, name: Word) -> Outcome:
+    def rename(self, state: BrokerIds, machine: Word, name: Word) -> BrokerIds:
         """Another address, another hostname."""
-        left = evolve(state.left, renames=state.left.renames - 1)
-        return Outcome(
-            evolve(state.with_machine(machine, evolve(state.machine(machine), name=name)), left=left), BrokerIdsEvent()
-        )
+        return state.with_machine(machine, evolve(state.machine(machine), name=name)).spend("renames")
 
     def may_rewrite_host(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
         """A replacement that is down has no id on its disk, and its hostname's node is not that of the id it had."""
@@ -121,24 +128,24 @@ class Faults:
             "a rewrite is left": state.left.rewrites > 0,
         }
 
-    def rewrite_host(self, state: BrokerIds, machine: Word) -> Outcome:
+    def rewrite_host(self, state: BrokerIds, machine: Word) -> BrokerIds:
         """A tool writes the id that the machine had into /brokers/hosts/<hostname>."""
-        m, left = state.machine(machine), evolve(state.left, rewrites=state.left.rewrites - 1)
-        return Outcome(evolve(state, hosts=replaced(state.hosts, m.name, m.before), left=left), BrokerIdsEvent())
+        m = state.machine(machine)
+        return evolve(state.spend("rewrites"), hosts=put(state.hosts, m.name, m.before))
 
     def may_create_topic(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
         """Partitions are placed on registered brokers."""
         return {"id is registered": state.registered().has(id), "no topic uses it yet": negate(state.used.has(id))}
 
-    def create_topic(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
+    def create_topic(self, state: BrokerIds, id: Word) -> BrokerIds:  # noqa: A002
         """A topic now uses the id."""
-        return Outcome(evolve(state, used=state.used.plus(state.used.just(id))), BrokerIdsEvent())
+        return evolve(state, used=state.used.plus(state.used.just(id)))
 
     @rule("broker-id.missing-ids-noted-at-once", source="broker-id KIP, rejected alternatives",
           switches=("missing-ids-noted-late",),
           says="The node of a missing id is there as soon as its registration goes.")  # fmt: skip
     def _unregistered(self, state: BrokerIds, id: Word) -> BrokerIds:  # noqa: A002
-        gone = evolve(state, sessions=replaced(state.sessions, id, NONE), places=replaced(state.places, id, 0))
+        gone = evolve(state, sessions=put(state.sessions, id, NONE), places=put(state.places, id, 0))
         if self.rules.missing_ids_noted_late or self.rules.search_reads_every_topic:
             return gone
         noted = self.rules.identity_by_elimination
@@ -198,16 +205,16 @@ class Upkeep:
 
     def remove_garbage(self, state: BrokerIds) -> Outcome:
         """Delete /brokers/hosts/<hostname>."""
-        hosts = replaced(state.hosts, state.swept_node, NONE)
+        hosts = put(state.hosts, state.swept_node, NONE)
         return Outcome(evolve(state, hosts=hosts, swept_node=NONE), BrokerIdsEvent(reads=1))
 
     def may_end_sweep(self, state: BrokerIds) -> dict[str, Truth]:
         """It has read an id."""
         return {"sweep has read an id": state.swept_id >= 0}
 
-    def end_sweep(self, state: BrokerIds) -> Outcome:
+    def end_sweep(self, state: BrokerIds) -> BrokerIds:
         """All nodes of this id were looked at, or a conditional delete was refused."""
-        return Outcome(evolve(state, swept_id=NONE, swept_host=NONE, swept_node=NONE), BrokerIdsEvent())
+        return evolve(state, swept_id=NONE, swept_host=NONE, swept_node=NONE)
 
     def may_list_registered(self, state: BrokerIds) -> dict[str, Truth]:
         """Its watch on the children of /brokers/ids has fired, and it has written what it saw the last time."""
@@ -226,11 +233,11 @@ class Upkeep:
         back = all_of(state.noted.has(id), state.listed.has(id))
         return {"its node is to change": any_of(state.owed.has(id), back)}
 
-    def note(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
+    def note(self, state: BrokerIds, id: Word) -> BrokerIds:  # noqa: A002
         """Create /brokers/missing_ids/<id>, or delete it."""
         one = state.noted.just(id)
         noted = choose(state.owed.has(id), state.noted.plus(one), state.noted.minus(one))
-        return Outcome(evolve(state, noted=noted, owed=state.owed.minus(one)), BrokerIdsEvent())
+        return evolve(state, noted=noted, owed=state.owed.minus(one))
 
 
 SWEEP, ZOOKEEPER, MACHINE, OPERATOR = "sweep", "ZooKeeper", "machine {machine}", "operator"
@@ -244,7 +251,7 @@ def lanes(bounds: Mapping[str, int]) -> tuple[str, ...]:
 LEGEND = Legend(
     lanes,
     {
-        "start": event(MACHINE),
+        **events(MACHINE, "start", "stop", "lose_disk", "rename"),
         "decide": sent(ZOOKEEPER, MACHINE, "/brokers/hosts"),
         "read_used_ids": sent(ZOOKEEPER, MACHINE, "/brokers/topics"),
         "list_ids": sent(ZOOKEEPER, MACHINE, "/brokers/ids"),
@@ -252,11 +259,7 @@ LEGEND = Legend(
         "record": sent(MACHINE, ZOOKEEPER, "/brokers/hosts"),
         "come_back": sent(MACHINE, ZOOKEEPER, "/brokers/ids"),
         "lose_session": sent(ZOOKEEPER, MACHINE, "session expiry"),
-        "expire": event(ZOOKEEPER),
-        "create_topic": event(ZOOKEEPER),
-        "stop": event(MACHINE),
-        "lose_disk": event(MACHINE),
-        "rename": event(MACHINE),
+        **events(ZOOKEEPER, "expire", "create_topic"),
         "rewrite_host": sent(OPERATOR, ZOOKEEPER, "/brokers/hosts"),
         "sweep": sent(ZOOKEEPER, SWEEP, "/brokers/ids"),
         "read_host": sent(ZOOKEEPER, SWEEP, "/brokers/hosts"),
@@ -333,7 +336,7 @@ def actions(setting: Setting) -> list[Action]:
             Action("list_registered", keep.list_registered, keep.may_list_registered, {}, "the controller's watch"),
             Action("note", keep.note, keep.may_note, ids, "/brokers/missing_ids"),
         ]
-    return [*listed, *_failures(setting, faults)]
+    return reporting([*listed, *_failures(setting, faults)], BrokerIdsEvent())
 
 
 def _failures(setting: Setting, faults: Faults) -> list[Action]:

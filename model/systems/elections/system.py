@@ -19,7 +19,7 @@ from kraftcheck.model.language.system import (
     Legend,
     Setting,
     System,
-    event,
+    events,
     numbered,
     sent,
 )
@@ -43,10 +43,7 @@ STRIP = {"leader": "leader", "ISR": "isr", "ELR": "elr", "replicas": "replicas",
 """The partition's registration, and who may not lead it, by their paths in the state."""
 
 CONTROLLER_ARROWS: Mapping[str, tuple[Arrow, ...]] = {
-    "fence": event(CONTROLLER),
-    "sweep_sessions": event(CONTROLLER),
-    "unclean_timer": event(CONTROLLER),
-    "balance_timer": event(CONTROLLER),
+    **events(CONTROLLER, "fence", "sweep_sessions", "unclean_timer", "balance_timer"),
     "unfence": sent(BROKER, CONTROLLER, "heartbeat: wants to be unfenced"),
     "heartbeat": sent(BROKER, CONTROLLER, "heartbeat: wants to be unfenced, reports failed directories"),
     "controlled_shutdown": sent(BROKER, CONTROLLER, "heartbeat: wants to shut down"),

@@ -14,6 +14,7 @@ from kraftcheck.model.language.system import (
     Setting,
     System,
     event,
+    events,
     numbered,
     sent,
 )
@@ -52,9 +53,7 @@ def lanes(sizes: Mapping[str, int]) -> tuple[str, ...]:
 LEGEND = Legend(
     lanes,
     {
-        "start": event(CONTROLLER),
-        "stop": event(CONTROLLER),
-        "activate": event(CONTROLLER),
+        **events(CONTROLLER, "start", "stop", "activate"),
         "register_controller": sent(CONTROLLER, ACTIVE, "ControllerRegistration"),
         "unregister_controller": sent(OPERATOR, ACTIVE, "UnregisterController"),
         "leave": sent(OPERATOR, ACTIVE, "RemoveRaftVoter"),

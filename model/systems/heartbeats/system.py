@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.layout import ints, truth
-from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Setting, System, event, sent
+from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Setting, System, events, sent
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, implies, negate, rule
 from kraftcheck.model.rules.groups import HeartbeatRules
@@ -57,10 +57,8 @@ LEGEND = Legend(
     {
         "send": sent(BROKER, CONTROLLER, "heartbeat"),
         "answer": sent(CONTROLLER, BROKER, "answer"),
-        "time_out": event(BROKER),
-        "tick": event(CONTROLLER),
-        "expire": event(CONTROLLER),
-        "die": event(BROKER),
+        **events(BROKER, "time_out", "die"),
+        **events(CONTROLLER, "tick", "expire"),
     },
     {"silent for": "silence", "fenced": "fenced"},
 )

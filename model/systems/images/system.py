@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Setting, System, event, sent
+from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Setting, System, events, sent
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of, rule
 from kraftcheck.model.rules.groups import ImageRules
@@ -32,11 +32,7 @@ LEGEND = Legend(
         "shrink": sent(CONTROLLER, BROKER, "PartitionChangeRecord"),
         "clear_elr": sent(CONTROLLER, BROKER, "ClearElrRecord"),
         "raise_version": sent(CONTROLLER, BROKER, "FeatureLevelRecord"),
-        "publish": event(BROKER),
-        "load_snapshot": event(BROKER),
-        "stop": event(BROKER),
-        "start": event(BROKER),
-        "fail_disk": event(BROKER),
+        **events(BROKER, "publish", "load_snapshot", "stop", "start", "fail_disk"),
     },
     {"topics created": "made", "records to join": "pending"},
 )

@@ -27,7 +27,19 @@ from kraftcheck.model.language.layout import (
     subset_of,
     truth,
 )
-from kraftcheck.model.language.system import ANY, Action, Arrow, Bound, Legend, ScopeError, Setting, System, event, sent
+from kraftcheck.model.language.system import (
+    ANY,
+    Action,
+    Arrow,
+    Bound,
+    Legend,
+    ScopeError,
+    Setting,
+    System,
+    event,
+    events,
+    sent,
+)
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, rule
 from kraftcheck.model.partition.registration import DirectoryMap
@@ -295,15 +307,10 @@ class LateReplies:
 
 
 REPLICATION_ARROWS: Mapping[str, tuple[Arrow, ...]] = {
-    "produce": event(BROKER),
-    "produce_acks_1": event(BROKER),
-    "crash": event(BROKER),
-    "give_up": event(BROKER),
+    **events(BROKER, "produce", "produce_acks_1", "crash", "give_up", "propose_expand", "propose_shrink"),
     "fetch": sent("broker {leader}", "broker {follower}", "records"),
     "apply_metadata": sent(CONTROLLER, BROKER, "metadata records"),
     "apply_equal_metadata": sent(CONTROLLER, BROKER, "metadata records"),
-    "propose_expand": event(BROKER),
-    "propose_shrink": event(BROKER),
     "alter_partition": sent("broker {leader}", CONTROLLER, "AlterPartition"),
     "receive_answer": sent(CONTROLLER, BROKER, "answer to AlterPartition"),
     **{name: CONTROLLER_ARROWS[name] for name in ("fence", "unfence", "elect_preferred")},
@@ -319,11 +326,10 @@ LEGEND = Legend(
         **{name: CONTROLLER_ARROWS[name] for name in _TRIGGERS},
         "register": sent(BROKER, CONTROLLER, "BrokerRegistration"),
         "shut_down": sent(BROKER, CONTROLLER, "heartbeat: wants to shut down"),
-        "stop": event(BROKER),
+        **events(BROKER, "stop", "end_recovering"),
         "refused_fetch": sent("broker {follower}", "broker {leader}", "a fetch that is refused"),
         "serve_late": event("broker {leader}"),
         "late_reply": event("broker {reply.follower}"),
-        "end_recovering": event(BROKER),
     },
     {
         **{label: f"controller.{path}" for label, path in STRIP.items()},

@@ -22,7 +22,7 @@ from kraftcheck.model.language.system import (
     Outcome,
     Setting,
     System,
-    event,
+    events,
     numbered,
     sent,
 )
@@ -146,12 +146,8 @@ LEGEND = Legend(
     lanes,
     {
         "beat": sent(BROKER, CONTROLLER, "heartbeat"),
-        "miss": event(BROKER),
-        "pass_round": event(CONTROLLER),
-        "expire": event(CONTROLLER),
-        "take_over": event(CONTROLLER),
-        "die": event(BROKER),
-        "stop": event(BROKER),
+        **events(BROKER, "miss", "die", "stop"),
+        **events(CONTROLLER, "pass_round", "expire", "take_over"),
         "register": sent(BROKER, CONTROLLER, "BrokerRegistration"),
         "register_again": sent(BROKER, CONTROLLER, "BrokerRegistration"),
         "apply": sent(CONTROLLER, BROKER, "metadata records"),

@@ -15,7 +15,8 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.layout import ints, subset_of, truth
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, choose, negate
+from kraftcheck.model.language.words import NO_LEADER, all_of, negate
+from kraftcheck.model.systems.parts import WithBudgets, budget_domains, budgets, members
 from kraftcheck.model.unclean_recovery.choice import NOBODY, SILENT, Answer
 
 T = TypeVar("T")
@@ -143,7 +144,7 @@ class UncleanRecoveryBudgets:
 
 
 @frozen
-class Recovery:
+class Recovery(WithBudgets):
     """The whole state.
 
     Attributes:
@@ -170,18 +171,7 @@ class Recovery:
 
     def up(self) -> BrokerSet:
         """Brokers that are unfenced."""
-        mask: Word = 0
-        for number, status in enumerate(self.brokers):
-            mask = mask | choose(status == UP, 1 << number, 0)
-        return BrokerSet(mask)
-
-
-def replaced(items: tuple[T, ...], index: Word, item: T) -> tuple[T, ...]:
-    """The items with one of them replaced."""
-    return tuple(choose(index == position, item, old) for position, old in enumerate(items))
-
-
-BUDGETS = ("attempts", "returns", "faults", "disks", "writes", "replacements")
+        return members(status == UP for status in self.brokers)
 
 
 def layout(setting: Setting) -> Recovery:
@@ -204,7 +194,7 @@ def layout(setting: Setting) -> Recovery:
         partitions=(partition,) * setting["partitions"],
         phase=ints(IDLE, ELECTING), finished=BrokerSet(subset_of(brokers)), clock=ints(0, setting["ticks"]),
         tries=ints(0, setting["retries"] + 1), interrupted=truth(),
-        left=UncleanRecoveryBudgets(**{name: ints(0, setting[name]) for name in BUDGETS}),
+        left=budget_domains(UncleanRecoveryBudgets, setting),
     )  # fmt: skip
 
 
@@ -228,7 +218,7 @@ def _start(setting: Setting, logs: tuple[tuple[tuple[tuple[int, int, int], int],
         brokers=(DOWN,) + (UP,) * (brokers - 1), incarnations=(0,) * brokers,
         partitions=tuple(_offline(brokers, kept) for kept in logs),
         phase=IDLE, finished=BrokerSet(), clock=0, tries=0, interrupted=False,
-        left=UncleanRecoveryBudgets(**{name: setting[name] for name in BUDGETS}),
+        left=budgets(UncleanRecoveryBudgets, setting),
     )  # fmt: skip
 
 

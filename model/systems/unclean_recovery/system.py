@@ -12,7 +12,8 @@ from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
-from kraftcheck.model.language.system import Action, Bound, Legend, Outcome, Setting, System, event, numbered, sent
+from kraftcheck.model.language.places import put
+from kraftcheck.model.language.system import Action, Bound, Legend, Setting, System, event, events, numbered, sent
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, pick, rule
 from kraftcheck.model.partition.change import Target, build_change
@@ -20,6 +21,7 @@ from kraftcheck.model.partition.election import may_designate
 from kraftcheck.model.partition.registration import UNASSIGNED, DirectoryMap, Partition, merge
 from kraftcheck.model.rules.groups import PartitionRules, UncleanRecoveryRules
 from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.parts import reporting
 from kraftcheck.model.systems.unclean_recovery.state import (
     CUT,
     DOWN,
@@ -30,7 +32,6 @@ from kraftcheck.model.systems.unclean_recovery.state import (
     Replica,
     initial,
     layout,
-    replaced,
 )
 from kraftcheck.model.systems.unclean_recovery.tool import OUTCOMES, Tool, UncleanRecoveryEvent
 from kraftcheck.model.triggers.leadership import Registered, may_lead
@@ -109,32 +110,22 @@ class Cluster:
           switches=("recovery-run-blocks-elections",),
           says="A run of the tool, or its failure, changes nothing that the controller decides by "
                "itself.")  # fmt: skip
-    def come_back(self, state: Recovery, broker: Word) -> Outcome:
+    def come_back(self, state: Recovery, broker: Word) -> Recovery:
         """It is unfenced; partitions without a leader are elected, cleanly only."""
-        after = evolve(
-            state,
-            brokers=replaced(state.brokers, broker, UP),
-            left=evolve(state.left, returns=state.left.returns - 1),
-        )
+        after = evolve(state.spend("returns"), brokers=put(state.brokers, broker, UP))
         elected = self._each(after, lambda p: p.isr, after.up())
         if self.rules.unclean_recovery.recovery_run_blocks_elections:
             elected = choose(state.phase == IDLE, elected, after)
-        return Outcome(elected, UncleanRecoveryEvent())
+        return elected
 
     def may_fail(self, state: Recovery, broker: Word, status: Word) -> dict[str, Truth]:
         """A broker dies, or is cut off from the controller."""
         return {"broker is up": pick(state.brokers, broker, DOWN) == UP, "budget": state.left.faults > 0}
 
-    def fail(self, state: Recovery, broker: Word, status: Word) -> Outcome:
+    def fail(self, state: Recovery, broker: Word, status: Word) -> Recovery:
         """It is fenced: out of every ISR, and followed by an election where it led."""
-        after = evolve(
-            state,
-            brokers=replaced(state.brokers, broker, status),
-            left=evolve(state.left, faults=state.left.faults - 1),
-        )
-        return Outcome(
-            self._each(after, lambda p: without(registration(p), broker).isr, after.up()), UncleanRecoveryEvent()
-        )
+        after = evolve(state.spend("faults"), brokers=put(state.brokers, broker, status))
+        return self._each(after, lambda p: without(registration(p), broker).isr, after.up())
 
     def _each(self, state: Recovery, isr: Callable[[Recovered], Brokers], up: BrokerSet) -> Recovery:
         rules = self.rules.partition
@@ -150,15 +141,12 @@ class Cluster:
             "budget": state.left.disks > 0,
         }
 
-    def fail_disk(self, state: Recovery, partition: Word, broker: Word) -> Outcome:
+    def fail_disk(self, state: Recovery, partition: Word, broker: Word) -> Recovery:
         """The log cannot be read, and may not lead."""
         p = pick(state.partitions, partition, state.partitions[0])
         replica = pick(p.replicas, broker, p.replicas[0])
-        failed = evolve(p, replicas=replaced(p.replicas, broker, evolve(replica, offline=True)))
-        left = evolve(state.left, disks=state.left.disks - 1)
-        return Outcome(
-            evolve(state, partitions=replaced(state.partitions, partition, failed), left=left), UncleanRecoveryEvent()
-        )
+        failed = evolve(p, replicas=put(p.replicas, broker, evolve(replica, offline=True)))
+        return evolve(state.spend("disks"), partitions=put(state.partitions, partition, failed))
 
     def may_replace_disk(self, state: Recovery, broker: Word) -> dict[str, Truth]:
         """A broker outside every ISR and ELR restarts on a new disk; members of them are the matter of `elections`."""
@@ -169,17 +157,14 @@ class Cluster:
             "budget": state.left.replacements > 0,
         }
 
-    def replace_disk(self, state: Recovery, broker: Word) -> Outcome:
+    def replace_disk(self, state: Recovery, broker: Word) -> Recovery:
         """It registers with a new broker epoch, is unfenced, and has no record of any partition."""
         partitions = tuple(
-            evolve(p, replicas=replaced(p.replicas, broker, Replica(p.epoch, 0, 0, 0, False))) for p in state.partitions
+            evolve(p, replicas=put(p.replicas, broker, Replica(p.epoch, 0, 0, 0, False))) for p in state.partitions
         )
         later = pick(state.incarnations, broker, 0) + 1
-        after = evolve(
-            state, partitions=partitions, incarnations=replaced(state.incarnations, broker, later),
-            left=evolve(state.left, replacements=state.left.replacements - 1),
-        )  # fmt: skip
-        return Outcome(after, UncleanRecoveryEvent())
+        incarnations = put(state.incarnations, broker, later)
+        return evolve(state.spend("replacements"), partitions=partitions, incarnations=incarnations)
 
     def may_write(self, state: Recovery, partition: Word) -> dict[str, Truth]:
         """A leader that has every committed record takes another; after a loss, nothing more is counted."""
@@ -191,16 +176,13 @@ class Cluster:
             "budget": state.left.writes > 0,
         }
 
-    def write(self, state: Recovery, partition: Word) -> Outcome:
+    def write(self, state: Recovery, partition: Word) -> Recovery:
         """The leader is its whole ISR, which is enough: the record is committed at once."""
         p = pick(state.partitions, partition, state.partitions[0])
         old = pick(p.replicas, p.leader, p.replicas[0])
         new = evolve(old, current=p.epoch, written=p.epoch, length=old.length + 1, held=old.held + 1)
-        grown = evolve(p, committed=p.committed + 1, replicas=replaced(p.replicas, p.leader, new))
-        left = evolve(state.left, writes=state.left.writes - 1)
-        return Outcome(
-            evolve(state, partitions=replaced(state.partitions, partition, grown), left=left), UncleanRecoveryEvent()
-        )
+        grown = evolve(p, committed=p.committed + 1, replicas=put(p.replicas, p.leader, new))
+        return evolve(state.spend("writes"), partitions=put(state.partitions, partition, grown))
 
     def may_replicate(self, state: Recovery, partition: Word, broker: Word) -> dict[str, Truth]:
         """A live follower of a leader that has every committed record lacks some of its log."""
@@ -214,12 +196,12 @@ class Cluster:
             "logs differ": negate(leader.same_log(follower)),
         }
 
-    def replicate(self, state: Recovery, partition: Word, broker: Word) -> Outcome:
+    def replicate(self, state: Recovery, partition: Word, broker: Word) -> Recovery:
         """It truncates and fetches until it has the leader's log; it stays outside the ISR."""
         p = pick(state.partitions, partition, state.partitions[0])
         copy = evolve(pick(p.replicas, p.leader, p.replicas[0]), current=p.epoch, offline=False)
-        same = evolve(p, replicas=replaced(p.replicas, broker, copy))
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, same)), UncleanRecoveryEvent())
+        same = evolve(p, replicas=put(p.replicas, broker, copy))
+        return evolve(state, partitions=put(state.partitions, partition, same))
 
 
 STATUSES = (DOWN, CUT)
@@ -239,18 +221,14 @@ LEGEND = Legend(
     {
         "start": sent(OPERATOR, TOOL, "a run"),
         "answer": sent(BROKER, TOOL, "GetReplicaLogInfo"),
-        "tick": event(TOOL),
-        "decide": event(TOOL),
+        **events(TOOL, "tick", "decide", "fail_tool"),
         "request": sent(TOOL, CONTROLLER, "ElectLeaders DESIGNATED"),
         "interrupt": sent(OPERATOR, TOOL, "SIGTERM"),
         "finish": sent(TOOL, OPERATOR, "exit status"),
-        "fail": event(BROKER),
-        "fail_tool": event(TOOL),
+        **events(BROKER, "fail", "fail_disk", "replicate"),
         "replace_disk": sent(OPERATOR, BROKER, "another disk"),
-        "fail_disk": event(BROKER),
         "come_back": sent(BROKER, CONTROLLER, "heartbeat: wants to be unfenced"),
         "write": event(CONTROLLER),
-        "replicate": event(BROKER),
     },
     {"leader": "partitions[0].leader", "ISR": "partitions[0].isr", "ELR": "partitions[0].elr",
      "leader epoch": "partitions[0].epoch", "chosen": "partitions[0].chosen"},
@@ -292,7 +270,7 @@ def actions(setting: Setting) -> list[Action]:
     """Steps of the tool, of the controller, and what goes wrong as far as there is budget for it."""
     tool = Tool(setting.rules, setting["served"], setting["retries"], setting["ticks"], designation)
     brokers = {"broker": tuple(range(setting["brokers"]))}
-    return [
+    return reporting([
         Action("start", tool.start, tool.may_start, {}, "kafka-unclean-recovery.sh"),
         Action("answer", tool.answer, tool.may_answer, brokers, "GetReplicaLogInfo"),
         Action("tick", tool.tick, tool.may_tick, {}, "--recovery-duration-ms"),
@@ -302,7 +280,7 @@ def actions(setting: Setting) -> list[Action]:
         Action("fail_tool", tool.fail, tool.may_fail, {}, "rejected alternatives"),
         Action("finish", tool.finish, tool.may_finish, {}, "exit status"),
         *_environment(setting),
-    ]
+    ], UncleanRecoveryEvent())  # fmt: skip
 
 
 def _environment(setting: Setting) -> list[Action]:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.places import put
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick, rule, word
 from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.systems.parts import members
 from kraftcheck.model.systems.unclean_recovery.state import (
     ASKING,
     DOWN,
@@ -23,7 +25,6 @@ from kraftcheck.model.systems.unclean_recovery.state import (
     UNSERVED,
     Recovered,
     Recovery,
-    replaced,
 )
 from kraftcheck.model.unclean_recovery.choice import (
     NOBODY,
@@ -82,17 +83,13 @@ class Tool:
         """The operator runs the tool."""
         return {"no tool runs": state.phase == IDLE, "a run is left": state.left.attempts > 0}
 
-    def start(self, state: Recovery) -> Outcome:
+    def start(self, state: Recovery) -> Recovery:
         """It looks which partitions are offline; the others need nothing."""
         begun = tuple(
             evolve(p.forgotten(), asked_at=p.epoch, result=choose(p.is_led(), ONLINE, PENDING), led=p.is_led())
             for p in state.partitions
         )
-        left = evolve(state.left, attempts=state.left.attempts - 1)
-        return Outcome(
-            evolve(state, partitions=begun, phase=ASKING, clock=self.ticks, tries=self.retries + 1, left=left),
-            UncleanRecoveryEvent()
-        )
+        return evolve(state.spend("attempts"), partitions=begun, phase=ASKING, clock=self.ticks, tries=self.retries + 1)
 
     def may_answer(self, state: Recovery, broker: Word) -> dict[str, Truth]:
         """A broker that runs answers in time, fenced or not."""
@@ -104,7 +101,7 @@ class Tool:
             "some partition is offline": _any_pending(state),
         }
 
-    def answer(self, state: Recovery, broker: Word) -> Outcome:
+    def answer(self, state: Recovery, broker: Word) -> Recovery:
         """GetReplicaLogInfo: the first partitions that the broker has not answered yet; then it may have more."""
         asked: Word = 0
         partitions = []
@@ -112,19 +109,19 @@ class Tool:
             known = pick(p.answers, broker, SILENT)
             wanted = all_of(p.result == PENDING, negate(known.given))
             told = choose(all_of(wanted, asked < self.limit), _told(p, broker, state.incarnations), known)
-            partitions.append(evolve(p, answers=replaced(p.answers, broker, told)))
+            partitions.append(evolve(p, answers=put(p.answers, broker, told)))
             asked = asked + word(wanted)
         more = False if self.rules.unclean_recovery.recovery_ignores_more_data else asked > self.limit
         finished = choose(more, state.finished, state.finished.plus(state.finished.just(broker)))
-        return Outcome(evolve(state, partitions=tuple(partitions), finished=finished), UncleanRecoveryEvent())
+        return evolve(state, partitions=tuple(partitions), finished=finished)
 
     def may_tick(self, state: Recovery) -> dict[str, Truth]:
         """Time passes while brokers do not answer."""
         return {"tool is asking": state.phase == ASKING, "deadline is ahead": state.clock > 0}
 
-    def tick(self, state: Recovery) -> Outcome:
+    def tick(self, state: Recovery) -> Recovery:
         """One part of --recovery-duration-ms."""
-        return Outcome(evolve(state, clock=state.clock - 1), UncleanRecoveryEvent())
+        return evolve(state, clock=state.clock - 1)
 
     @rule("recovery.deadline", source="unclean-recovery KIP, --recovery-duration-ms",
           switches=("recovery-waits-for-every-broker",),
@@ -138,21 +135,17 @@ class Tool:
             "answers are complete, or time is over": any_of(everybody, over, negate(_any_pending(state))),
         }
 
-    def decide(self, state: Recovery) -> Outcome:
+    def decide(self, state: Recovery) -> Recovery:
         """Choose for each partition; where nobody can be chosen, it has failed."""
         decided = tuple(choose(p.result == PENDING, self._chosen(p), p) for p in state.partitions)
-        return Outcome(
-            evolve(state, partitions=decided, phase=ELECTING, finished=BrokerSet(), clock=0), UncleanRecoveryEvent()
-        )
+        return evolve(state, partitions=decided, phase=ELECTING, finished=BrokerSet(), clock=0)
 
     def _chosen(self, p: Recovered) -> Recovered:
         position = best(p.answers, self.rules.unclean_recovery)
-        mask: Word = 0
-        for broker, answer in enumerate(p.answers):
-            mask = mask | choose(is_candidate(answer, self.rules.unclean_recovery), 1 << broker, 0)
+        candidates = members(is_candidate(answer, self.rules.unclean_recovery) for answer in p.answers)
         result = choose(position == NOBODY, FAILED, PENDING)
         return evolve(
-            p, answers=(SILENT,) * len(p.answers), candidates=BrokerSet(mask), chosen=position,
+            p, answers=(SILENT,) * len(p.answers), candidates=candidates, chosen=position,
             chosen_in=pick(p.answers, position, SILENT).incarnation, result=result,
         )  # fmt: skip
 
@@ -160,7 +153,7 @@ class Tool:
         """There are leaders to designate."""
         return {"tool is electing": state.phase == ELECTING, "a partition is pending": _any_pending(state)}
 
-    def request(self, state: Recovery, outcome: Word) -> Outcome:
+    def request(self, state: Recovery, outcome: Word) -> Recovery:
         """ElectLeaders for the first pending partitions; a failure is retried, then the partitions have failed."""
         up, heard = state.up(), outcome == SERVED
         spent = all_of(negate(heard), state.tries == 1)
@@ -179,7 +172,7 @@ class Tool:
             sent = sent + word(pending)
         fresh = self.retries + 1
         tries = choose(any_of(heard, spent), fresh, state.tries - 1)
-        return Outcome(evolve(state, partitions=tuple(partitions), tries=tries), UncleanRecoveryEvent())
+        return evolve(state, partitions=tuple(partitions), tries=tries)
 
     def _served(self, p: Recovered, up: BrokerSet, state: Recovery) -> Recovered:
         """What the controller does and answers for one partition."""
@@ -192,28 +185,24 @@ class Tool:
         """SIGTERM, at any time before the end."""
         return {"a tool runs": negate(state.phase == IDLE), "a partition is pending": _any_pending(state)}
 
-    def interrupt(self, state: Recovery) -> Outcome:
+    def interrupt(self, state: Recovery) -> Recovery:
         """What is pending has failed."""
         silent = (SILENT,) * len(state.brokers)
         ended = tuple(
             evolve(p, answers=silent, result=choose(p.result == PENDING, FAILED, p.result)) for p in state.partitions
         )
-        return Outcome(
-            evolve(state, partitions=ended, phase=ELECTING, finished=BrokerSet(), clock=0, interrupted=True),
-            UncleanRecoveryEvent()
-        )
+        return evolve(state, partitions=ended, phase=ELECTING, finished=BrokerSet(), clock=0, interrupted=True)
 
     def may_fail(self, state: Recovery) -> dict[str, Truth]:
         """The tool's process is killed, at any time."""
         return {"a tool runs": negate(state.phase == IDLE)}
 
-    def fail(self, state: Recovery) -> Outcome:
+    def fail(self, state: Recovery) -> Recovery:
         """It is gone, with all that it knew; nobody sees an exit status."""
         gone = tuple(p.forgotten() for p in state.partitions)
-        after = evolve(
+        return evolve(
             state, partitions=gone, phase=IDLE, finished=BrokerSet(), clock=0, tries=0, interrupted=False
         )
-        return Outcome(after, UncleanRecoveryEvent())
 
     def may_finish(self, state: Recovery) -> dict[str, Truth]:
         """Nothing is pending."""

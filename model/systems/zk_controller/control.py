@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.places import put
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick, rule
@@ -33,7 +34,6 @@ from kraftcheck.model.systems.zk_controller.state import (
     Replica,
     ZkController,
     not_read,
-    replaced,
 )
 
 
@@ -78,10 +78,10 @@ class Control:
         working = [all_of(b.works(), any_of(broker == NO_LEADER, broker == n)) for n, b in enumerate(state.brokers)]
         return {"there is no controller": negate(state.controller.present), "a broker lives": any_of(*working)}
 
-    def take_over(self, state: ZkController, broker: Word = NO_LEADER) -> Outcome:
+    def take_over(self, state: ZkController, broker: Word = NO_LEADER) -> ZkController:
         """Create /controller; the new one's watches are new, so it looks at everything."""
         begun = evolve(state.controller, present=True, unread=True, host=broker)
-        return Outcome(evolve(state, controller=begun, changed=True), ZkControllerEvent())
+        return evolve(state, controller=begun, changed=True)
 
     def may_load(self, state: ZkController) -> dict[str, Truth]:
         """It has taken over."""
@@ -89,24 +89,21 @@ class Control:
 
     @rule("zk-controller.failover.publishes-again", source="early controller design, D",
           switches=("failover-skips-republishing",))  # fmt: skip
-    def load(self, state: ZkController) -> Outcome:
+    def load(self, state: ZkController) -> ZkController:
         """A new controller reads every decision, and publishes them all again: step 2.1."""
         nodes = tuple(p.node for p in state.partitions)
         tell = [BrokerSet() if self.rules.failover_skips_republishing else p.replicas() for p in state.partitions]
         kept = tuple(choose(n.version > 0, t, BrokerSet()) for n, t in zip(nodes, tell, strict=True))
-        return Outcome(
-            evolve(state, controller=evolve(state.controller, unread=False, decided=nodes, tell=kept)),
-            ZkControllerEvent(),
-        )
+        return evolve(state, controller=evolve(state.controller, unread=False, decided=nodes, tell=kept))
 
     def may_list_brokers(self, state: ZkController) -> dict[str, Truth]:
         """A broker or topic watch has fired, and the last change is done."""
         return {"the controller is idle": state.controller.idle(), "a watch has fired": state.changed}
 
-    def list_brokers(self, state: ZkController) -> Outcome:
+    def list_brokers(self, state: ZkController) -> ZkController:
         """Read /brokers/ids, which sets the watch again: step 1."""
         c = evolve(state.controller, working=True, wrote=False, live=state.registered())
-        return Outcome(evolve(state, controller=c, changed=False), ZkControllerEvent())
+        return evolve(state, controller=c, changed=False)
 
     def may_read_node(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """A partition whose leader is not among the live brokers: steps 2 and 3.1."""
@@ -115,10 +112,10 @@ class Control:
             "it is not read yet": pick(state.controller.seen, partition, NOTHING).version == UNREAD,
         }
 
-    def read_node(self, state: ZkController, partition: Word) -> Outcome:
+    def read_node(self, state: ZkController, partition: Word) -> ZkController:
         """Read leaderAndISR."""
-        seen = replaced(state.controller.seen, partition, state.partition(partition).node)
-        return Outcome(evolve(state, controller=evolve(state.controller, seen=seen)), ZkControllerEvent())
+        seen = put(state.controller.seen, partition, state.partition(partition).node)
+        return evolve(state, controller=evolve(state.controller, seen=seen))
 
     def may_write_one(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """Step 4, one plain write for each partition."""
@@ -128,7 +125,7 @@ class Control:
         """Write the decision; the queues come later."""
         decided = self._decided(state, [partition])
         c = decided.controller
-        after = evolve(c, tell=replaced(c.tell, partition, self._audience(decided, partition)))
+        after = evolve(c, tell=put(c.tell, partition, self._audience(decided, partition)))
         return Outcome(evolve(decided, controller=after), ZkControllerEvent(operations=self.each))
 
     def may_write_all(self, state: ZkController) -> dict[str, Truth]:
@@ -159,7 +156,7 @@ class Control:
 
     def retry(self, state: ZkController, partition: Word) -> Outcome:
         """Forget what was read; it is read again."""
-        seen = replaced(state.controller.seen, partition, not_read())
+        seen = put(state.controller.seen, partition, not_read())
         return Outcome(evolve(state, controller=evolve(state.controller, seen=seen)), ZkControllerEvent(operations=1))
 
     def may_abandon(self, state: ZkController) -> dict[str, Truth]:
@@ -170,7 +167,7 @@ class Control:
 
     def abandon(self, state: ZkController) -> Outcome:
         """The condition on the list has failed: begin anew."""
-        return Outcome(self.finish(state).state, ZkControllerEvent(operations=1))
+        return Outcome(self.finish(state), ZkControllerEvent(operations=1))
 
     def _outsider(self, state: ZkController, partition: Word) -> Truth:
         """Whether no member of the ISR as it was read is in the list."""
@@ -196,11 +193,11 @@ class Control:
         needs = [self._needs(state, p) for p in range(len(state.partitions))]
         return {"it changes leaders": c.working, "all are led": none_of(*needs), "all are told": c.told_all()}
 
-    def finish(self, state: ZkController) -> Outcome:
+    def finish(self, state: ZkController) -> ZkController:
         """Wait for the watches."""
         seen = tuple(not_read() for _ in state.partitions)
         c = evolve(state.controller, working=False, wrote=False, live=BrokerSet(), seen=seen)
-        return Outcome(evolve(state, controller=c), ZkControllerEvent())
+        return evolve(state, controller=c)
 
     @rule("zk-controller.decision.outsiders-may-lead", source="early controller design, A 3.2; KAFKA-1028",
           switches=("outsiders-wait",),
@@ -250,7 +247,7 @@ class Control:
             known = choose(needs, now.node, pick(c.decided, p, NOTHING))
             seen = choose(needs, not_read(), pick(c.seen, p, NOTHING))
             kept: Controller = evolve(
-                c, decided=replaced(c.decided, p, known), seen=replaced(c.seen, p, seen), wrote=any_of(c.wrote, needs)
+                c, decided=put(c.decided, p, known), seen=put(c.seen, p, seen), wrote=any_of(c.wrote, needs)
             )
             old = state.partition(p)
             after = evolve(after.with_partition(p, choose(needs, now, old)), controller=kept)
@@ -294,7 +291,7 @@ class Control:
         newer: Truth = True if self.rules.older_decisions_followed else decision.version > r.entry.version
         entry = choose(all_of(when, newer), decision, r.entry)
         woken = choose(all_of(when, b.status == WATCHING), AWAKE, b.status)
-        told: Broker = evolve(b, status=woken, replicas=replaced(b.replicas, partition, evolve(r, entry=entry)))
+        told: Broker = evolve(b, status=woken, replicas=put(b.replicas, partition, evolve(r, entry=entry)))
         return state.with_broker(broker, told)
 
 
@@ -315,11 +312,10 @@ class Moves:
             "a reassignment is left": state.left.reassignments > 0,
         }
 
-    def reassign(self, state: ZkController, partition: Word, target: Word) -> Outcome:
+    def reassign(self, state: ZkController, partition: Word, target: Word) -> ZkController:
         """An operator creates /brokers/partitions_reassigned/<topic>, which fires a watch."""
-        left = evolve(state.left, reassignments=state.left.reassignments - 1)
         asked = evolve(state.partition(partition), target=BrokerSet(target))
-        return Outcome(evolve(state.with_partition(partition, asked), left=left), ZkControllerEvent())
+        return state.with_partition(partition, asked).spend("reassignments")
 
     def may_start_replicas(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """The watch has fired, or the controller is new."""
@@ -331,12 +327,12 @@ class Moves:
             "the partition has a leader": pick(c.decided, partition, NOTHING).version > 0,
         }
 
-    def start_replicas(self, state: ZkController, partition: Word) -> Outcome:
+    def start_replicas(self, state: ZkController, partition: Word) -> ZkController:
         """Read the request, and have the new replicas start: steps 1 and 2. The queues get the decision to follow."""
         c, p = state.controller, state.partition(partition)
         told = pick(c.tell, partition, BrokerSet()).plus(p.target.minus(p.assigned))
-        begun = evolve(c, tell=replaced(c.tell, partition, told), moved=replaced(c.moved, partition, STARTED))
-        return Outcome(evolve(state, controller=begun), ZkControllerEvent())
+        begun = evolve(c, tell=put(c.tell, partition, told), moved=put(c.moved, partition, STARTED))
+        return evolve(state, controller=begun)
 
     @rule("zk-controller.reassignment.new-replicas-in-sync", source="early controller design, F 3.1",
           switches=("reassignment-waits-for-all", "reassignment-ignores-isr"),
@@ -356,10 +352,10 @@ class Moves:
             "somebody can lead": self._can_lead(state, p),
         }
 
-    def check_isr(self, state: ZkController, partition: Word) -> Outcome:
+    def check_isr(self, state: ZkController, partition: Word) -> ZkController:
         """Read leaderAndISR: step 3."""
         version = state.partition(partition).node.version
-        return Outcome(self._remember(state, partition, checked=version), ZkControllerEvent())
+        return self._remember(state, partition, checked=version)
 
     @rule("zk-controller.decision.write-is-conditional", source="early controller design, A",
           switches=("decision-write-unconditional",),
@@ -383,7 +379,7 @@ class Moves:
     def shrink_isr(self, state: ZkController, partition: Word) -> Outcome:
         """Step 3.1: write the ISR, and send StopReplica; the leader is told later, which is step 4."""
         after = self._shrunk(state, partition)
-        told = replaced(after.controller.tell, partition, self._concerned(state.partition(partition)))
+        told = put(after.controller.tell, partition, self._concerned(state.partition(partition)))
         after = evolve(after, controller=evolve(after.controller, tell=told))
         return Outcome(self._remember(after, partition, moved=SHRUNK), ZkControllerEvent(operations=1))
 
@@ -417,13 +413,13 @@ class Moves:
         asked = state.partition(partition).stopping.has(broker)
         return {"it has a session": state.broker(broker).works(), "it is told to": asked}
 
-    def stop_replica(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+    def stop_replica(self, state: ZkController, broker: Word, partition: Word) -> ZkController:
         """The replica ends, and its log is deleted."""
         p, r = state.partition(partition), state.replica(broker, partition)
         me = p.stopping.just(broker)
         ended = state.with_replica(broker, partition, evolve(r, role=NOTHING, fetching=False, entry=NOTHING))
         gone = evolve(p, stopping=p.stopping.minus(me), holds=p.holds.minus(me))
-        return Outcome(ended.with_partition(partition, gone), ZkControllerEvent())
+        return ended.with_partition(partition, gone)
 
     @rule("zk-controller.reassignment.new-replica-leads", source="early controller design, F 3.1",
           switches=("reassignment-keeps-leader",),
@@ -450,7 +446,7 @@ class Moves:
             leader = choose(p.target.has(leader), leader, p.target.keep(state.registered()).first())
         node = Decision(p.node.version + 1, leader, p.target)
         moved = evolve(p, node=node, last=p.target, stopping=p.assigned.minus(p.target))
-        known = evolve(c, decided=replaced(c.decided, partition, node))
+        known = evolve(c, decided=put(c.decided, partition, node))
         return self._remember(evolve(state.with_partition(partition, moved), controller=known), partition)
 
     def _replaced(self, state: ZkController, partition: Word) -> ZkController:
@@ -466,6 +462,6 @@ class Moves:
     ) -> ZkController:
         c = state.controller
         after: Controller = evolve(
-            c, checked=replaced(c.checked, partition, checked), moved=replaced(c.moved, partition, moved)
+            c, checked=put(c.checked, partition, checked), moved=put(c.moved, partition, moved)
         )
         return evolve(state, controller=after)

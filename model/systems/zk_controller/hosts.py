@@ -38,24 +38,24 @@ class Hosts:
         b = state.broker(broker)
         return {"it does not run": negate(b.up), "its session is gone": negate(b.registered)}
 
-    def start(self, state: ZkController, broker: Word) -> Outcome:
+    def start(self, state: ZkController, broker: Word) -> ZkController:
         """The process begins, and registers."""
         begun = evolve(state.broker(broker), up=True, registered=True, status=STARTING)
-        return Outcome(evolve(state.with_broker(broker, begun), changed=True), ZkControllerEvent())
+        return evolve(state.with_broker(broker, begun), changed=True)
 
     def may_read_decisions(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It has a new session."""
         b = state.broker(broker)
         return {"it has a session": b.works(), "it has not read yet": b.status == STARTING}
 
-    def read_decisions(self, state: ZkController, broker: Word) -> Outcome:
+    def read_decisions(self, state: ZkController, broker: Word) -> ZkController:
         """Become leader or follower of each partition: steps 1 to 3 of on_broker_startup."""
         b = state.broker(broker)
         replicas = tuple(
             choose(p.failed.has(broker), r, self._read(r, choose(p.replicas().has(broker), p.node, NOTHING), broker))
             for p, r in zip(state.partitions, b.replicas, strict=True)
         )
-        return Outcome(state.with_broker(broker, evolve(b, status=READ, replicas=replicas)), ZkControllerEvent())
+        return state.with_broker(broker, evolve(b, status=READ, replicas=replicas))
 
     @rule("zk-controller.backlog-outdated", source="early controller design, E", switches=("backlog-revives-replica",))
     def _read(self, r: Replica, node: Decision, broker: Word) -> Replica:
@@ -70,13 +70,11 @@ class Hosts:
         return {"it has read": state.broker(broker).status == READ}
 
     @rule("zk-controller.backlog-read", source="early controller design, E", switches=("subscription-ignores-backlog",))
-    def subscribe(self, state: ZkController, broker: Word) -> Outcome:
+    def subscribe(self, state: ZkController, broker: Word) -> ZkController:
         """A broker that subscribes to its queue (step 4) reads what already is in it, too."""
         b = state.broker(broker)
         backlog: Truth = False if self.rules.subscription_ignores_backlog else b.has_entries()
-        return Outcome(
-            state.with_broker(broker, evolve(b, status=choose(backlog, AWAKE, WATCHING))), ZkControllerEvent()
-        )
+        return state.with_broker(broker, evolve(b, status=choose(backlog, AWAKE, WATCHING)))
 
     def may_stop_fetcher(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
         """Steps 2.1.1 and 2.2.1."""
@@ -89,10 +87,10 @@ class Hosts:
             "its fetcher runs": r.fetching,
         }
 
-    def stop_fetcher(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+    def stop_fetcher(self, state: ZkController, broker: Word, partition: Word) -> ZkController:
         """The fetcher to the old leader ends."""
         stopped = evolve(state.replica(broker, partition), fetching=False)
-        return Outcome(state.with_replica(broker, partition, stopped), ZkControllerEvent())
+        return state.with_replica(broker, partition, stopped)
 
     @rule("zk-controller.leader.fetcher-stops-first", source="early controller design, B 2.1",
           switches=("leads-before-fetcher-stops",))  # fmt: skip
@@ -108,7 +106,7 @@ class Hosts:
             "its fetcher has stopped": stopped,
         }
 
-    def act(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+    def act(self, state: ZkController, broker: Word, partition: Word) -> ZkController:
         """Become leader or follower; what it has followed already is ignored."""
         r, failed = state.replica(broker, partition), state.partition(partition).failed.has(broker)
         news = all_of(self._news(r), negate(failed))
@@ -116,7 +114,7 @@ class Hosts:
         if self.rules.leads_before_fetcher_stops:
             follows = any_of(follows, r.fetching)
         taken = Replica(choose(news, r.entry, r.role), choose(news, follows, r.fetching), NOTHING)
-        return Outcome(state.with_replica(broker, partition, taken), ZkControllerEvent())
+        return state.with_replica(broker, partition, taken)
 
     @rule("zk-controller.broker.older-decisions-ignored", source="early controller design, D",
           switches=("older-decisions-followed",))  # fmt: skip
@@ -131,18 +129,18 @@ class Hosts:
         b = state.broker(broker)
         return {"its queue is read": b.status == AWAKE, "nothing is in it": negate(b.has_entries())}
 
-    def doze(self, state: ZkController, broker: Word) -> Outcome:
+    def doze(self, state: ZkController, broker: Word) -> ZkController:
         """The read that found nothing has set the watch."""
         after = DEAF if self.rules.watch_set_after_read else WATCHING
-        return Outcome(state.with_broker(broker, evolve(state.broker(broker), status=after)), ZkControllerEvent())
+        return state.with_broker(broker, evolve(state.broker(broker), status=after))
 
     def may_set_watch(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """Only where reading and watching are two operations."""
         return {"no watch is set": state.broker(broker).status == DEAF}
 
-    def set_watch(self, state: ZkController, broker: Word) -> Outcome:
+    def set_watch(self, state: ZkController, broker: Word) -> ZkController:
         """Watch the queue from now on."""
-        return Outcome(state.with_broker(broker, evolve(state.broker(broker), status=WATCHING)), ZkControllerEvent())
+        return state.with_broker(broker, evolve(state.broker(broker), status=WATCHING))
 
     def may_commit(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
         """A leader, as it thinks, whose ISR, as it thinks, fetches from it."""
@@ -157,11 +155,11 @@ class Hosts:
             "no outsider has taken over": negate(_given_up(state, broker, partition)),
         }
 
-    def commit(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+    def commit(self, state: ZkController, broker: Word, partition: Word) -> ZkController:
         """A record is acknowledged: only this ISR is sure to have it, and the leader, which wrote it."""
         p, isr = state.partition(partition), state.replica(broker, partition).role.isr
         kept = p.holds.keep(isr.plus(isr.just(broker)))
-        return Outcome(state.with_partition(partition, evolve(p, holds=kept)), ZkControllerEvent())
+        return state.with_partition(partition, evolve(p, holds=kept))
 
     def may_fetch(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
         """Its fetcher runs, and who it fetches from leads."""
@@ -172,12 +170,12 @@ class Hosts:
             "no outsider has taken over": negate(_given_up(state, leader, partition)),
         }
 
-    def fetch(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+    def fetch(self, state: ZkController, broker: Word, partition: Word) -> ZkController:
         """Its log becomes the leader's: longer, or cut."""
         p, leader = state.partition(partition), state.replica(broker, partition).role.leader
         me = p.holds.just(broker)
         holds = choose(p.holds.has(leader), p.holds.plus(me), p.holds.minus(me))
-        return Outcome(state.with_partition(partition, evolve(p, holds=holds)), ZkControllerEvent())
+        return state.with_partition(partition, evolve(p, holds=holds))
 
     @rule("zk-controller.isr.update-is-conditional", source="early controller design, B",
           switches=("isr-update-unconditional", "leavers-rejoin"))  # fmt: skip
@@ -206,9 +204,8 @@ class Hosts:
         node = Decision(p.node.version + 1, broker, isr)
         after = state.with_replica(broker, partition, evolve(r, role=node))
         cost = choose(_joins(p, r.role.isr, member), 0, 1)
-        left = evolve(state.left, isr_changes=state.left.isr_changes - cost)
         written = after.with_partition(partition, evolve(p, node=node, last=isr))
-        return Outcome(evolve(written, left=left), ZkControllerEvent(operations=1))
+        return Outcome(written.spend("isr_changes", cost), ZkControllerEvent(operations=1))
 
 
 def _follows(decision: Decision, broker: Word) -> Truth:

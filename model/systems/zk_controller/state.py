@@ -7,16 +7,17 @@ Initial states and layout of the `zk-controller` system.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.layout import Domain, Flag, Range, ints, leaves, rebuild, subset_of, truth
+from kraftcheck.model.language.places import put
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, negate, none_of, pick
+from kraftcheck.model.systems.parts import WithBudgets, budget_domains, budgets, members
 
 T = TypeVar("T")
 
@@ -196,7 +197,7 @@ class ZkControllerBudgets:
 
 
 @frozen
-class ZkController:
+class ZkController(WithBudgets):
     """The whole state.
 
     Attributes:
@@ -250,29 +251,16 @@ class ZkController:
 
     def with_broker(self, number: Word, broker: Broker) -> ZkController:
         """The state with one broker replaced."""
-        return evolve(self, brokers=replaced(self.brokers, number, broker))
+        return evolve(self, brokers=put(self.brokers, number, broker))
 
     def with_partition(self, number: Word, partition: Partition) -> ZkController:
         """The state with one partition replaced."""
-        return evolve(self, partitions=replaced(self.partitions, number, partition))
+        return evolve(self, partitions=put(self.partitions, number, partition))
 
     def with_replica(self, broker: Word, partition: Word, replica: Replica) -> ZkController:
         """The state with one replica replaced."""
         b = self.broker(broker)
-        return self.with_broker(broker, evolve(b, replicas=replaced(b.replicas, partition, replica)))
-
-
-def members(truths: Iterable[Truth]) -> BrokerSet:
-    """The set of the brokers whose truth holds, in order of their numbers."""
-    mask: Word = 0
-    for number, held in enumerate(truths):
-        mask = mask | choose(held, 1 << number, 0)
-    return BrokerSet(mask)
-
-
-def replaced(items: tuple[T, ...], index: Word, item: T) -> tuple[T, ...]:
-    """The items with one of them replaced."""
-    return tuple(choose(index == position, item, old) for position, old in enumerate(items))
+        return self.with_broker(broker, evolve(b, replicas=put(b.replicas, partition, replica)))
 
 
 def blank(partitions: int) -> Controller:
@@ -301,12 +289,6 @@ def only(value: Any) -> Any:
         return Flag(int(leaf), int(leaf)) if isinstance(leaf, bool) else Range(leaf, leaf)
 
     return rebuild(value, alone)
-
-
-BUDGETS = (
-    "stops", "session_losses", "controller_failures", "replica_failures", "isr_changes", "depositions",
-    "reassignments", "deletions",
-)  # fmt: skip
 
 
 def versions(setting: Setting) -> int:
@@ -338,7 +320,7 @@ def layout(setting: Setting) -> ZkController:
     return ZkController(
         partitions=(partition,) * partitions, brokers=(broker,) * brokers, controller=_memory(setting),
         deposed=_memory(setting) if setting["depositions"] else only(blank(partitions)), changed=truth(),
-        left=ZkControllerBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+        left=budget_domains(ZkControllerBudgets, setting),
     )  # fmt: skip
 
 
@@ -389,7 +371,7 @@ def initial(setting: Setting) -> list[ZkController]:
             controller=evolve(blank(partitions), present=True, decided=nodes, host=_first_host(setting)),
             deposed=blank(partitions),
             changed=False,
-            left=ZkControllerBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS}),
+            left=budgets(ZkControllerBudgets, setting),
         )
     ]
 

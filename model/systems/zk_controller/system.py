@@ -17,10 +17,12 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.places import put
 from kraftcheck.model.language.system import Action, Bound, Legend, Outcome, Setting, System, event, numbered, sent
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick, rule
 from kraftcheck.model.rules.groups import ZkControllerRules
+from kraftcheck.model.systems.parts import reporting
 from kraftcheck.model.systems.zk_controller.control import Control, Moves, ZkControllerEvent
 from kraftcheck.model.systems.zk_controller.hosts import Hosts
 from kraftcheck.model.systems.zk_controller.state import (
@@ -33,7 +35,6 @@ from kraftcheck.model.systems.zk_controller.state import (
     blank,
     initial,
     layout,
-    replaced,
     settled,
 )
 
@@ -51,51 +52,47 @@ class Faults:
             "a failure is left": state.left.controller_failures > 0,
         }
 
-    def fail(self, state: ZkController) -> Outcome:
+    def fail(self, state: ZkController) -> ZkController:
         """/controller is gone, and what it knew."""
-        left = evolve(state.left, controller_failures=state.left.controller_failures - 1)
-        gone = evolve(state, controller=blank(len(state.partitions)), changed=False, left=left)
-        return Outcome(gone, ZkControllerEvent())
+        return evolve(state.spend("controller_failures"), controller=blank(len(state.partitions)), changed=False)
 
     def may_crash(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It runs."""
         return {"it runs": state.broker(broker).up, "a stop is left": state.left.stops > 0}
 
-    def crash(self, state: ZkController, broker: Word) -> Outcome:
+    def crash(self, state: ZkController, broker: Word) -> ZkController:
         """The process is gone; session, queue and log stay."""
-        left = evolve(state.left, stops=state.left.stops - 1)
-        return Outcome(evolve(_crashed(state, broker), left=left), ZkControllerEvent())
+        return _crashed(state, broker).spend("stops")
 
     def may_expire(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """The session of a process that is gone."""
         b = state.broker(broker)
         return {"it is registered": b.registered, "it does not run": negate(b.up)}
 
-    def expire(self, state: ZkController, broker: Word) -> Outcome:
+    def expire(self, state: ZkController, broker: Word) -> ZkController:
         """/brokers/ids/<id> goes, which fires the controller's watch."""
         gone = evolve(state.broker(broker), registered=False)
-        return Outcome(evolve(state.with_broker(broker, gone), changed=True), ZkControllerEvent())
+        return evolve(state.with_broker(broker, gone), changed=True)
 
     def may_lose_session(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It is cut off from ZooKeeper for longer than its session."""
         return {"it works": state.broker(broker).works(), "a session loss is left": state.left.session_losses > 0}
 
-    def lose_session(self, state: ZkController, broker: Word) -> Outcome:
+    def lose_session(self, state: ZkController, broker: Word) -> ZkController:
         """Its node and its watches go; it leads and follows as before."""
-        left = evolve(state.left, session_losses=state.left.session_losses - 1)
         cut = evolve(state.broker(broker), registered=False, status=STARTING)
-        gone = evolve(state.with_broker(broker, cut), changed=True, left=left)
-        return Outcome(_without_controller(gone, broker), ZkControllerEvent())
+        gone = evolve(state.with_broker(broker, cut).spend("session_losses"), changed=True)
+        return _without_controller(gone, broker)
 
     def may_reconnect(self, state: ZkController, broker: Word) -> dict[str, Truth]:
         """It runs without a session."""
         b = state.broker(broker)
         return {"it runs": b.up, "it has no session": negate(b.registered)}
 
-    def reconnect(self, state: ZkController, broker: Word) -> Outcome:
+    def reconnect(self, state: ZkController, broker: Word) -> ZkController:
         """A new session: it registers, and reads everything again."""
         back = evolve(state.broker(broker), registered=True)
-        return Outcome(evolve(state.with_broker(broker, back), changed=True), ZkControllerEvent())
+        return evolve(state.with_broker(broker, back), changed=True)
 
     def may_fail_replica(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
         """One replica of a live broker fails (question A.3)."""
@@ -107,15 +104,14 @@ class Faults:
 
     @rule("zk-controller.replica.failure-halts-broker", source="early controller design, question A.3",
           switches=("replica-failure-unnoticed",))  # fmt: skip
-    def fail_replica(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+    def fail_replica(self, state: ZkController, broker: Word, partition: Word) -> ZkController:
         """A broker of which a replica fails halts; where nobody notices, it lives on without the replica."""
-        left = evolve(state.left, replica_failures=state.left.replica_failures - 1)
         if not self.rules.replica_failure_unnoticed:
-            return Outcome(evolve(_crashed(state, broker), left=left), ZkControllerEvent())
+            return _crashed(state, broker).spend("replica_failures")
         p, r = state.partition(partition), state.replica(broker, partition)
         dead = state.with_partition(partition, evolve(p, failed=p.failed.plus(p.failed.just(broker))))
         dead = dead.with_replica(broker, partition, evolve(r, role=NOTHING, fetching=False))
-        return Outcome(evolve(dead, left=left), ZkControllerEvent())
+        return dead.spend("replica_failures")
 
 
 def _crashed(state: ZkController, broker: Word) -> ZkController:
@@ -153,19 +149,18 @@ class Deposed:
             "a loss is left": state.left.depositions > 0,
         }
 
-    def depose(self, state: ZkController) -> Outcome:
+    def depose(self, state: ZkController) -> ZkController:
         """/controller is gone, and it has not heard of it."""
-        left = evolve(state.left, depositions=state.left.depositions - 1)
         gone = evolve(state, controller=blank(len(state.partitions)), deposed=state.controller, changed=False)
-        return Outcome(evolve(gone, left=left), ZkControllerEvent())
+        return gone.spend("depositions")
 
     def may_resign(self, state: ZkController) -> dict[str, Truth]:
         """It hears that its session has expired, or a write of its is refused."""
         return {"there is one": state.deposed.present}
 
-    def resign(self, state: ZkController) -> Outcome:
+    def resign(self, state: ZkController) -> ZkController:
         """It forgets what it knew."""
-        return Outcome(evolve(state, deposed=blank(len(state.partitions))), ZkControllerEvent())
+        return evolve(state, deposed=blank(len(state.partitions)))
 
     def may_write_all_late(self, state: ZkController) -> dict[str, Truth]:
         """As for one that is controller: ZooKeeper does not ask who writes."""
@@ -215,10 +210,10 @@ class Topics:
         p = state.partition(partition)
         return {"it is new": none_of(p.created, p.deleted)}
 
-    def create_topic(self, state: ZkController, partition: Word) -> Outcome:
+    def create_topic(self, state: ZkController, partition: Word) -> ZkController:
         """/brokers/topics has a new child, which fires the controller's watch."""
         made = evolve(state.partition(partition), created=True)
-        return Outcome(evolve(state.with_partition(partition, made), changed=True), ZkControllerEvent())
+        return evolve(state.with_partition(partition, made), changed=True)
 
     def may_delete_topic(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """It exists."""
@@ -227,13 +222,12 @@ class Topics:
     @rule("zk-controller.deletion.is-marked-first", source="early controller design, C",
           switches=("deletion-forgets-topic",),
           says="The nodes of a deleted topic stay until its replicas are told to stop.")  # fmt: skip
-    def delete_topic(self, state: ZkController, partition: Word) -> Outcome:
+    def delete_topic(self, state: ZkController, partition: Word) -> ZkController:
         """A mark, which fires the controller's watch; in the document the topic's nodes go at once."""
-        left = evolve(state.left, deletions=state.left.deletions - 1)
         gone = evolve(state.partition(partition), deleted=True)
         if self.rules.deletion_forgets_topic:
             gone = evolve(gone, created=False, node=NOTHING, target=BrokerSet())
-        return Outcome(evolve(state.with_partition(partition, gone), changed=True, left=left), ZkControllerEvent())
+        return evolve(state.with_partition(partition, gone).spend("deletions"), changed=True)
 
     def may_delete_partition(self, state: ZkController, partition: Word) -> dict[str, Truth]:
         """It sees the mark; where there is none, it remembers a topic that is not listed any more."""
@@ -247,8 +241,8 @@ class Topics:
         """Send StopReplica to every replica, and remove the topic's nodes, in one multi."""
         c, p = state.controller, state.partition(partition)
         known = evolve(
-            c, decided=replaced(c.decided, partition, NOTHING), checked=replaced(c.checked, partition, UNREAD),
-            moved=replaced(c.moved, partition, RESTING),
+            c, decided=put(c.decided, partition, NOTHING), checked=put(c.checked, partition, UNREAD),
+            moved=put(c.moved, partition, RESTING),
         )  # fmt: skip
         gone = evolve(p, stopping=p.stopping.plus(p.replicas()))
         if not self.rules.deletion_forgets_topic:
@@ -352,10 +346,8 @@ SCOPES = {
 
 def actions(setting: Setting) -> list[Action]:
     """Steps of the controller and of brokers, and what goes wrong."""
-    return [
-        *_controller(setting), *_deposed(setting), *_moves(setting), *_topics(setting), *_brokers(setting),
-        *_failures(setting),
-    ]  # fmt: skip
+    makers = (_controller, _deposed, _moves, _topics, _brokers, _failures)
+    return reporting([action for maker in makers for action in maker(setting)], ZkControllerEvent())
 
 
 @rule("zk-controller.decision.one-transaction", source="early controller design, A 4",

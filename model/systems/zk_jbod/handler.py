@@ -8,10 +8,12 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.places import put
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.rules.groups import ZkJbodRules
+from kraftcheck.model.systems.parts import members
 from kraftcheck.model.systems.zk_jbod.state import (
     CHECKPOINTS_CUT,
     CLEANING_STOPPED,
@@ -26,11 +28,9 @@ from kraftcheck.model.systems.zk_jbod.state import (
     WATERMARK,
     DirectorySet,
     Host,
-    PartitionSet,
     ZkJbod,
     decision,
     raised,
-    replaced,
 )
 
 NO_DIRECTORY = BrokerSet()
@@ -62,9 +62,9 @@ class Handler:
             "the handler is idle": host.stage == IDLE,
         }
 
-    def fail_operation(self, state: ZkJbod, broker: Word, partition: Word, kind: Word) -> Outcome:
+    def fail_operation(self, state: ZkJbod, broker: Word, partition: Word, kind: Word) -> ZkJbod:
         """The exception comes to the handler, which looks whether the directory is there: steps 1 and 3."""
-        return Outcome(self._handled(state, broker, partition, kind, False), ZkJbodEvent())
+        return self._handled(state, broker, partition, kind, False)
 
     def may_glitch(self, state: ZkJbod, broker: Word, partition: Word, kind: Word) -> dict[str, Truth]:
         """An operation fails once, on a log and a disk that work."""
@@ -75,10 +75,9 @@ class Handler:
             "a glitch is left": state.left.glitches > 0,
         }
 
-    def glitch(self, state: ZkJbod, broker: Word, partition: Word, kind: Word) -> Outcome:
+    def glitch(self, state: ZkJbod, broker: Word, partition: Word, kind: Word) -> ZkJbod:
         """Tried again, it would succeed: question 4."""
-        left = evolve(state.left, glitches=state.left.glitches - 1)
-        return Outcome(evolve(self._handled(state, broker, partition, kind, True), left=left), ZkJbodEvent())
+        return self._handled(state, broker, partition, kind, True).spend("glitches")
 
     @rule("zk-jbod.error.directory-is-checked", source="JBOD KIP on ZooKeeper, open question 1",
           switches=("check-misses-failure",),
@@ -104,14 +103,14 @@ class Handler:
 
     @rule("zk-jbod.offline.cleaning-ends", source="JBOD KIP on ZooKeeper, log directories",
           switches=("cleaner-not-aborted",), says="Cleaning ends in a directory that is put offline.")  # fmt: skip
-    def stop_cleaning(self, state: ZkJbod, broker: Word) -> Outcome:
+    def stop_cleaning(self, state: ZkJbod, broker: Word) -> ZkJbod:
         """Abort and pause cleaning there: step 2 of the workflow."""
         host = state.host(broker)
         ends: Truth = host.cleaning == host.directory
         if self.rules.cleaner_not_aborted:
             ends = False
         stopped = evolve(host, stage=CLEANING_STOPPED, cleaning=choose(ends, NONE, host.cleaning))
-        return Outcome(with_host(state, broker, stopped), ZkJbodEvent())
+        return with_host(state, broker, stopped)
 
     def may_cut_checkpoints(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """Cleaning has ended."""
@@ -119,14 +118,14 @@ class Handler:
 
     @rule("zk-jbod.offline.no-checkpoints", source="JBOD KIP on ZooKeeper, log directories",
           switches=("checkpoints-kept",), says="An offline directory leaves the lists of checkpoints.")  # fmt: skip
-    def cut_checkpoints(self, state: ZkJbod, broker: Word) -> Outcome:
+    def cut_checkpoints(self, state: ZkJbod, broker: Word) -> ZkJbod:
         """Take the directory off the lists of checkpoints: step 3; for one log there is nothing to do."""
         host = state.host(broker)
         kept = host.checkpoints
         if not self.rules.checkpoints_kept:
             kept = choose(host.partition == NONE, kept.minus(kept.just(host.directory)), kept)
         cut = evolve(host, stage=CHECKPOINTS_CUT, checkpoints=kept)
-        return Outcome(with_host(state, broker, cut), ZkJbodEvent())
+        return with_host(state, broker, cut)
 
     def may_remove_logs(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """The lists are cut."""
@@ -135,7 +134,7 @@ class Handler:
     @rule("zk-jbod.offline.not-recreated-before-restart", source="JBOD KIP on ZooKeeper, Partitions Restart",
           switches=("recreated-before-restart",),
           says="A lost log is made anew only after the controller has restarted the replica.")  # fmt: skip
-    def remove_logs(self, state: ZkJbod, broker: Word) -> Outcome:
+    def remove_logs(self, state: ZkJbod, broker: Word) -> ZkJbod:
         """Logs leave the pools of LogManager and ReplicaManager, the directory leaves `logDirs`: step 4, and 2.3."""
         host = state.host(broker)
         whole = host.partition == NONE
@@ -150,8 +149,8 @@ class Handler:
             partition=NONE,
             pool=choose(whole, host.pool.minus(here), host.pool),
             logs=tuple(choose(lost, NONE, at) for lost, at in zip(gone, host.logs, strict=True)),
-            spoiled=host.spoiled.minus(partitions_of(gone)),
-            lost=partitions_of(gone),
+            spoiled=host.spoiled.minus(members(gone)),
+            lost=members(gone),
         )
         me = BrokerSet().just(broker)
         partitions = tuple(
@@ -161,13 +160,13 @@ class Handler:
             )
             for lost, p in zip(gone, state.partitions, strict=True)
         )  # fmt: skip
-        return Outcome(evolve(with_host(state, broker, after), partitions=partitions), ZkJbodEvent())
+        return evolve(with_host(state, broker, after), partitions=partitions)
 
     def may_enqueue(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """Step 2.4."""
         return {"logs are removed": state.host(broker).stage == REMOVED}
 
-    def enqueue(self, state: ZkJbod, broker: Word) -> Outcome:
+    def enqueue(self, state: ZkJbod, broker: Word) -> ZkJbod:
         """Create a sequential node with the lost partitions: nobody else writes it.
 
         What the controller has read is another node: removing that leaves this one.
@@ -175,23 +174,22 @@ class Handler:
         host, c = state.host(broker), state.controller
         told = tuple(choose(broker == b, asked.plus(host.lost), asked) for b, asked in enumerate(state.node))
         read = tuple(choose(broker == b, asked.minus(host.lost), asked) for b, asked in enumerate(c.read))
-        after = evolve(with_host(state, broker, _told(host)), node=told, controller=evolve(c, read=read))
-        return Outcome(after, ZkJbodEvent())
+        return evolve(with_host(state, broker, _told(host)), node=told, controller=evolve(c, read=read))
 
-    def read_node(self, state: ZkJbod, broker: Word) -> Outcome:
+    def read_node(self, state: ZkJbod, broker: Word) -> ZkJbod:
         """Read /restart_partitions, to add to it."""
         read = evolve(state.host(broker), stage=NODE_READ, copy=state.node)
-        return Outcome(with_host(state, broker, read), ZkJbodEvent())
+        return with_host(state, broker, read)
 
     def may_write_node(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """It has read the node."""
         return {"the node is read": state.host(broker).stage == NODE_READ}
 
-    def write_node(self, state: ZkJbod, broker: Word) -> Outcome:
+    def write_node(self, state: ZkJbod, broker: Word) -> ZkJbod:
         """Write what was read, and the lost partitions: whatever came between is overwritten."""
         host = state.host(broker)
         told = tuple(choose(broker == b, asked.plus(host.lost), asked) for b, asked in enumerate(host.copy))
-        return Outcome(evolve(with_host(state, broker, _told(host)), node=told), ZkJbodEvent())
+        return evolve(with_host(state, broker, _told(host)), node=told)
 
     @rule("zk-jbod.offline.jobs-take-the-lock", source="JBOD KIP on ZooKeeper, log directories",
           switches=("jobs-without-lock",),
@@ -202,10 +200,10 @@ class Handler:
         idle: Truth = True if self.rules.jobs_without_lock else any_of(host.stage == IDLE, host.stage >= REMOVED)
         return {"it runs": host.up, "no job runs": host.job.is_empty(), "the lock is free": idle}
 
-    def begin_job(self, state: ZkJbod, broker: Word) -> Outcome:
+    def begin_job(self, state: ZkJbod, broker: Word) -> ZkJbod:
         """Read the list of directories."""
         host = state.host(broker)
-        return Outcome(with_host(state, broker, evolve(host, job=host.checkpoints)), ZkJbodEvent())
+        return with_host(state, broker, evolve(host, job=host.checkpoints))
 
     def may_write_job(self, state: ZkJbod, broker: Word, directory: Word) -> dict[str, Truth]:
         """A directory of the list that it read."""
@@ -230,10 +228,10 @@ class Handler:
         return {"it runs": host.up, "there is a log": at >= 0, "the cleaner rests": host.cleaning == NONE,
                 "cleaning is not paused": negate(paused)}  # fmt: skip
 
-    def begin_cleaning(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
+    def begin_cleaning(self, state: ZkJbod, broker: Word, partition: Word) -> ZkJbod:
         """The cleaner chooses a log."""
         host = state.host(broker)
-        return Outcome(with_host(state, broker, evolve(host, cleaning=host.log(partition))), ZkJbodEvent())
+        return with_host(state, broker, evolve(host, cleaning=host.log(partition)))
 
     def may_clean(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """It has chosen a log."""
@@ -265,9 +263,9 @@ class Handler:
         """An empty log in the first directory of the pool."""
         host, p = state.host(broker), state.partition(partition)
         at = host.pool.first()
-        after = with_host(state, broker, evolve(host, logs=replaced(host.logs, partition, at)))
+        after = with_host(state, broker, evolve(host, logs=put(host.logs, partition, at)))
         told = evolve(p, restarted=p.restarted.minus(p.restarted.just(broker)))
-        after = evolve(after, partitions=replaced(after.partitions, partition, told))
+        after = evolve(after, partitions=put(after.partitions, partition, told))
         return Outcome(after, ZkJbodEvent(broker, host.pool.just(at)))
 
 
@@ -281,14 +279,6 @@ def stopped(host: Host) -> Host:
     return evolve(_told(host), up=False, directory=NONE, partition=NONE, job=BrokerSet(), cleaning=NONE)
 
 
-def partitions_of(truths: list[Truth]) -> PartitionSet:
-    """The set of the partitions whose truth holds, in order of their numbers."""
-    mask: Word = 0
-    for number, held in enumerate(truths):
-        mask = mask | choose(held, 1 << number, 0)
-    return BrokerSet(mask)
-
-
 def with_host(state: ZkJbod, broker: Word, host: Host) -> ZkJbod:
     """The state with one broker replaced."""
-    return evolve(state, hosts=replaced(state.hosts, broker, host))
+    return evolve(state, hosts=put(state.hosts, broker, host))

@@ -18,6 +18,7 @@ from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick, rule
 from kraftcheck.model.rules.groups import ZkJbodRules
+from kraftcheck.model.systems.parts import WithBudgets, budget_domains, budgets, members
 
 APPEND = 0
 """LogAppendException(log)."""
@@ -202,7 +203,7 @@ class ZkJbodBudgets:
 
 
 @frozen
-class ZkJbod:
+class ZkJbod(WithBudgets):
     """The whole state; `node`: /restart_partitions, by broker the partitions that it asks to restart."""
 
     hosts: tuple[Host, ...]
@@ -221,27 +222,16 @@ class ZkJbod:
 
     def live(self) -> BrokerSet:
         """The brokers that run."""
-        mask: Word = 0
-        for number, host in enumerate(self.hosts):
-            mask = mask | choose(host.up, 1 << number, 0)
-        return BrokerSet(mask)
+        return members(host.up for host in self.hosts)
 
     def works(self, broker: Word, partition: Word) -> Truth:
         """Whether a broker can read and write its log of a partition."""
         return self.host(broker).works(partition)
 
 
-def replaced(items: tuple[T, ...], index: Word, item: T) -> tuple[T, ...]:
-    """The items with one of them replaced."""
-    return tuple(choose(index == position, item, old) for position, old in enumerate(items))
-
-
 def any_set(sets: tuple[PartitionSet, ...]) -> Truth:
     """Whether one of the sets has a member."""
     return any_of(*(negate(one.is_empty()) for one in sets))
-
-
-BUDGETS = ("disk_failures", "log_failures", "glitches", "stops", "controller_failures", "reassignments", "repairs")
 
 
 def layout(setting: Setting) -> ZkJbod:
@@ -257,7 +247,7 @@ def layout(setting: Setting) -> ZkJbod:
     partition = Partition(ints(NONE, brokers - 1), some, some, some, some, busy=truth())
     return ZkJbod(
         (host,) * brokers, (partition,) * partitions, asked, Controller(truth(), asked, asked),
-        ZkJbodBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+        budget_domains(ZkJbodBudgets, setting),
     )  # fmt: skip
 
 
@@ -272,8 +262,7 @@ def initial(setting: Setting) -> list[ZkJbod]:
         partition=NONE, lost=nothing, copy=asked, job=nothing, cleaning=NONE,
     )  # fmt: skip
     listed = tuple(Partition(p % brokers, everyone, everyone, everyone, nothing, busy=False) for p in range(partitions))
-    budgets = ZkJbodBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
-    return [ZkJbod((host,) * brokers, listed, asked, Controller(False, asked, asked), budgets)]
+    return [ZkJbod((host,) * brokers, listed, asked, Controller(False, asked, asked), budgets(ZkJbodBudgets, setting))]
 
 
 def settled(state: ZkJbod) -> Truth:

@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.system import Action, Bound, Legend, Outcome, Setting, System, event, numbered, sent
+from kraftcheck.model.language.places import put
+from kraftcheck.model.language.system import Action, Bound, Legend, Setting, System, event, events, numbered, sent
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, rule
 from kraftcheck.model.rules.groups import ZkJbodRules
-from kraftcheck.model.systems.zk_jbod.handler import Handler, ZkJbodEvent, partitions_of, stopped, with_host
+from kraftcheck.model.systems.parts import members, reporting
+from kraftcheck.model.systems.zk_jbod.handler import Handler, ZkJbodEvent, stopped, with_host
 from kraftcheck.model.systems.zk_jbod.state import (
     IDLE,
     KINDS,
@@ -30,7 +32,6 @@ from kraftcheck.model.systems.zk_jbod.state import (
     any_set,
     initial,
     layout,
-    replaced,
     settled,
 )
 
@@ -74,7 +75,7 @@ class Control:
     @rule("zk-jbod.restart.requests-removed-last", source="JBOD KIP on ZooKeeper, Partitions Restart",
           switches=("requests-removed-first",),
           says="Requests are removed after their partitions are restarted.")  # fmt: skip
-    def read_requests(self, state: ZkJbod) -> Outcome:
+    def read_requests(self, state: ZkJbod) -> ZkJbod:
         """Parse it, and filter out partitions that are being reassigned: step 1."""
         read = self._taken(state)
         busy = _busy(state)
@@ -82,7 +83,7 @@ class Control:
         after = evolve(state, controller=Controller(True, read, todo))
         if self.rules.requests_removed_first:
             after = evolve(after, node=self._removed(state, read))
-        return Outcome(after, ZkJbodEvent())
+        return after
 
     @rule("zk-jbod.restart.filtered-requests-stay", source="JBOD KIP on ZooKeeper, Partitions Restart",
           switches=("filtered-requests-removed",),
@@ -107,34 +108,31 @@ class Control:
         todo = pick(state.controller.todo, broker, state.controller.todo[0])
         return {"it is at work": state.controller.working, "this was asked": todo.has(partition)}
 
-    def restart(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
+    def restart(self, state: ZkJbod, broker: Word, partition: Word) -> ZkJbod:
         """OnlinePartition to OnlinePartition with the selector; LeaderAndIsr goes to all brokers: step 2."""
         c = state.controller
         chosen = select(state.partition(partition), broker, state.live(), self.rules)
         todo = pick(c.todo, broker, c.todo[0])
-        left = evolve(c, todo=replaced(c.todo, broker, todo.minus(todo.just(partition))))
-        return Outcome(
-            evolve(state, partitions=replaced(state.partitions, partition, chosen), controller=left), ZkJbodEvent()
-        )
+        left = evolve(c, todo=put(c.todo, broker, todo.minus(todo.just(partition))))
+        return evolve(state, partitions=put(state.partitions, partition, chosen), controller=left)
 
     def may_remove_requests(self, state: ZkJbod) -> dict[str, Truth]:
         """Everything is restarted."""
         c = state.controller
         return {"it is at work": c.working, "all are restarted": negate(any_set(c.todo))}
 
-    def remove_requests(self, state: ZkJbod) -> Outcome:
+    def remove_requests(self, state: ZkJbod) -> ZkJbod:
         """Remove the data: step 3."""
         node = state.node if self.rules.requests_removed_first else self._removed(state, state.controller.read)
-        return Outcome(evolve(state, node=node, controller=_idle(state)), ZkJbodEvent())
+        return evolve(state, node=node, controller=_idle(state))
 
     def may_fail(self, state: ZkJbod) -> dict[str, Truth]:
         """In the middle of its work."""
         return {"it is at work": state.controller.working, "a failure is left": state.left.controller_failures > 0}
 
-    def fail(self, state: ZkJbod) -> Outcome:
+    def fail(self, state: ZkJbod) -> ZkJbod:
         """Another broker becomes the controller and sets its listener."""
-        left = evolve(state.left, controller_failures=state.left.controller_failures - 1)
-        return Outcome(evolve(state, controller=_idle(state), left=left), ZkJbodEvent())
+        return evolve(state.spend("controller_failures"), controller=_idle(state))
 
     @rule("zk-jbod.restart.in-lock", source="JBOD KIP on ZooKeeper, Partitions Restart, steps 2 and 4",
           switches=("controller-works-without-lock",),
@@ -152,14 +150,14 @@ class Control:
                 "it has something to lose": negate(all_of(last, p.leader == NONE)),
                 "the lock is free": self._lock_is_free(state)}  # fmt: skip
 
-    def drop_broker(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
+    def drop_broker(self, state: ZkJbod, broker: Word, partition: Word) -> ZkJbod:
         """onBrokerFailure: the ISR loses it unless it is the last; another live member leads, or nobody."""
         p = state.partition(partition)
         isr = p.isr.minus(p.isr.just(broker))
         isr = choose(isr.is_empty(), p.isr, isr)
         leader = choose(p.leader == broker, isr.keep(state.live()).first(), p.leader)
         dropped = evolve(p, leader=leader, isr=isr)
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, dropped)), ZkJbodEvent())
+        return evolve(state, partitions=put(state.partitions, partition, dropped))
 
     def may_elect(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:
         """An offline partition with a live member of the ISR."""
@@ -167,11 +165,11 @@ class Control:
         return {"it is offline": p.leader == NONE, "a member lives": negate(p.isr.keep(state.live()).is_empty()),
                 "the lock is free": self._lock_is_free(state)}  # fmt: skip
 
-    def elect(self, state: ZkJbod, partition: Word) -> Outcome:
+    def elect(self, state: ZkJbod, partition: Word) -> ZkJbod:
         """OfflinePartition to OnlinePartition: the first live member."""
         p = state.partition(partition)
         led = evolve(p, leader=p.isr.keep(state.live()).first())
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, led)), ZkJbodEvent())
+        return evolve(state, partitions=put(state.partitions, partition, led))
 
     def may_rejoin(self, state: ZkJbod, broker: Word, partition: Word) -> dict[str, Truth]:
         """A follower whose log works, of a leader whose log works."""
@@ -187,13 +185,13 @@ class Control:
     @rule("zk-jbod.restart.order-ends-with-return", source="JBOD KIP on ZooKeeper, Partitions Restart",
           switches=("restart-order-outlives-return",),
           says="An order to start a log anew ends when the replica is back.")  # fmt: skip
-    def rejoin(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
+    def rejoin(self, state: ZkJbod, broker: Word, partition: Word) -> ZkJbod:
         """It replicates from the leader, and joins the ISR; what it was told to start anew has been."""
         p, me = state.partition(partition), BrokerSet().just(broker)
         holds = choose(p.holds.has(p.leader), p.holds.plus(me), p.holds)
         told = p.restarted if self.rules.restart_order_outlives_return else p.restarted.minus(me)
         back = evolve(p, isr=p.isr.plus(me), holds=holds, restarted=told)
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, back)), ZkJbodEvent())
+        return evolve(state, partitions=put(state.partitions, partition, back))
 
     @rule("zk-jbod.commit.needs-every-log", source="JBOD KIP on ZooKeeper", switches=("dead-log-counts",),
           says="A record is acknowledged only when every ISR member has a log that works.")  # fmt: skip
@@ -207,14 +205,12 @@ class Control:
         return {"the leader's log works": all_of(p.leader >= 0, state.works(p.leader, partition)),
                 "its ISR replicates": replicated}  # fmt: skip
 
-    def commit(self, state: ZkJbod, partition: Word) -> Outcome:
+    def commit(self, state: ZkJbod, partition: Word) -> ZkJbod:
         """A record is acknowledged; who does not replicate lacks it."""
         p = state.partition(partition)
-        mask: Word = 0
-        for b in range(len(state.hosts)):
-            mask = mask | choose(all_of(p.isr.has(b), state.works(b, partition), p.holds.has(b)), 1 << b, 0)
-        kept = evolve(p, holds=BrokerSet(mask))
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, kept)), ZkJbodEvent())
+        held = [all_of(p.isr.has(b), state.works(b, partition), p.holds.has(b)) for b in range(len(state.hosts))]
+        kept = evolve(p, holds=members(held))
+        return evolve(state, partitions=put(state.partitions, partition, kept))
 
     def may_reassign(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:
         """An operator moves the partition, and the controller begins with it."""
@@ -222,27 +218,23 @@ class Control:
                 "a reassignment is left": state.left.reassignments > 0,
                 "the lock is free": self._lock_is_free(state)}  # fmt: skip
 
-    def reassign(self, state: ZkJbod, partition: Word) -> Outcome:
+    def reassign(self, state: ZkJbod, partition: Word) -> ZkJbod:
         """It is being reassigned."""
-        left = evolve(state.left, reassignments=state.left.reassignments - 1)
         busy = evolve(state.partition(partition), busy=True)
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, busy), left=left), ZkJbodEvent())
+        return evolve(state.spend("reassignments"), partitions=put(state.partitions, partition, busy))
 
     def may_end_reassignment(self, state: ZkJbod, partition: Word) -> dict[str, Truth]:
         """It is being reassigned."""
         return {"it is reassigned": state.partition(partition).busy, "the lock is free": self._lock_is_free(state)}
 
-    def end_reassignment(self, state: ZkJbod, partition: Word) -> Outcome:
+    def end_reassignment(self, state: ZkJbod, partition: Word) -> ZkJbod:
         """Done, or cancelled; the replicas are the same in this model."""
         rests = evolve(state.partition(partition), busy=False)
-        return Outcome(evolve(state, partitions=replaced(state.partitions, partition, rests)), ZkJbodEvent())
+        return evolve(state, partitions=put(state.partitions, partition, rests))
 
 
 def _busy(state: ZkJbod) -> PartitionSet:
-    mask: Word = 0
-    for number, partition in enumerate(state.partitions):
-        mask = mask | choose(partition.busy, 1 << number, 0)
-    return BrokerSet(mask)
+    return members(partition.busy for partition in state.partitions)
 
 
 def _idle(state: ZkJbod) -> Controller:
@@ -261,29 +253,27 @@ class Faults:
         return {"it works": negate(state.host(broker).broken.has(directory)),
                 "a failure is left": state.left.disk_failures > 0}  # fmt: skip
 
-    def break_disk(self, state: ZkJbod, broker: Word, directory: Word) -> Outcome:
+    def break_disk(self, state: ZkJbod, broker: Word, directory: Word) -> ZkJbod:
         """What is on it is gone; nobody knows yet."""
         host, me = state.host(broker), BrokerSet().just(broker)
-        left = evolve(state.left, disk_failures=state.left.disk_failures - 1)
         broken = evolve(host, broken=host.broken.plus(host.broken.just(directory)))
         partitions = tuple(
             evolve(p, holds=choose(at == directory, p.holds.minus(me), p.holds))
             for at, p in zip(host.logs, state.partitions, strict=True)
         )
-        return Outcome(evolve(with_host(state, broker, broken), partitions=partitions, left=left), ZkJbodEvent())
+        return evolve(with_host(state.spend("disk_failures"), broker, broken), partitions=partitions)
 
     def may_spoil_log(self, state: ZkJbod, broker: Word, partition: Word) -> dict[str, Truth]:
         """It worked."""
         return {"its log works": state.works(broker, partition), "a failure is left": state.left.log_failures > 0}
 
-    def spoil_log(self, state: ZkJbod, broker: Word, partition: Word) -> Outcome:
+    def spoil_log(self, state: ZkJbod, broker: Word, partition: Word) -> ZkJbod:
         """One log cannot be read or written any more; its directory can."""
         host, p, me = state.host(broker), state.partition(partition), BrokerSet().just(broker)
-        left = evolve(state.left, log_failures=state.left.log_failures - 1)
         spoiled = evolve(host, spoiled=host.spoiled.plus(host.spoiled.just(partition)))
         after = with_host(state, broker, spoiled)
-        less = replaced(after.partitions, partition, evolve(p, holds=p.holds.minus(me)))
-        return Outcome(evolve(after, partitions=less, left=left), ZkJbodEvent())
+        less = put(after.partitions, partition, evolve(p, holds=p.holds.minus(me)))
+        return evolve(after.spend("log_failures"), partitions=less)
 
     def may_repair(self, state: ZkJbod, broker: Word, directory: Word) -> dict[str, Truth]:
         """Its disk has failed, and what was noticed of that is dealt with."""
@@ -298,33 +288,31 @@ class Faults:
     @rule("zk-jbod.repair.new-disk-stays-empty", source="JBOD KIP on ZooKeeper, motivation",
           switches=("repaired-disk-filled",),
           says="A broker makes no log on a new disk before it is told to.")  # fmt: skip
-    def repair(self, state: ZkJbod, broker: Word, directory: Word) -> Outcome:
+    def repair(self, state: ZkJbod, broker: Word, directory: Word) -> ZkJbod:
         """An empty disk in its place, and a restart within the session.
 
         A log that was not known to be lost is not there: the broker asks for a restart as if it had failed.
         """
         host = state.host(broker)
-        left = evolve(state.left, repairs=state.left.repairs - 1)
         me = host.broken.just(directory)
         gone = [all_of(at >= 0, at == directory) for at in host.logs]
         fresh = evolve(
             stopped(host), up=True, broken=host.broken.minus(me), known=host.known.minus(me), pool=host.pool.plus(me),
-            checkpoints=host.checkpoints.plus(me), spoiled=host.spoiled.minus(partitions_of(gone)),
+            checkpoints=host.checkpoints.plus(me), spoiled=host.spoiled.minus(members(gone)),
         )  # fmt: skip
         if not self.rules.repaired_disk_filled:
-            lost = partitions_of(gone)
+            lost = members(gone)
             logs = tuple(choose(empty, NONE, at) for empty, at in zip(gone, host.logs, strict=True))
             fresh = evolve(fresh, logs=logs, lost=lost, stage=choose(lost.is_empty(), IDLE, REMOVED))
-        return Outcome(evolve(with_host(state, broker, fresh), left=left), ZkJbodEvent())
+        return with_host(state.spend("repairs"), broker, fresh)
 
     def may_stop(self, state: ZkJbod, broker: Word) -> dict[str, Truth]:
         """It runs."""
         return {"it runs": state.host(broker).up, "a stop is left": state.left.stops > 0}
 
-    def stop(self, state: ZkJbod, broker: Word) -> Outcome:
+    def stop(self, state: ZkJbod, broker: Word) -> ZkJbod:
         """The process is gone; its disks keep what they have."""
-        left = evolve(state.left, stops=state.left.stops - 1)
-        return Outcome(evolve(with_host(state, broker, stopped(state.host(broker))), left=left), ZkJbodEvent())
+        return with_host(state.spend("stops"), broker, stopped(state.host(broker)))
 
 
 OPERATOR, ZOOKEEPER, CONTROLLER, BROKER = "operator", "ZooKeeper", "controller", "broker {broker}"
@@ -350,12 +338,8 @@ LEGEND = Legend(
         "read_requests": sent(ZOOKEEPER, CONTROLLER, "/restart_partitions"),
         "remove_requests": sent(CONTROLLER, ZOOKEEPER, "/restart_partitions"),
         "restart": sent(CONTROLLER, BROKER, "LeaderAndIsr"),
-        "commit": event(CONTROLLER),
-        "elect": event(CONTROLLER),
-        "drop_broker": event(CONTROLLER),
-        "controller_fails": event(CONTROLLER),
+        **events(CONTROLLER, "commit", "elect", "drop_broker", "controller_fails", "end_reassignment"),
         "reassign": sent(OPERATOR, CONTROLLER, "a reassignment"),
-        "end_reassignment": event(CONTROLLER),
         "repair": sent(OPERATOR, BROKER, "a new disk"),
     },
     {"leader": "partitions[0].leader", "ISR": "partitions[0].isr", "assigned": "partitions[0].assigned",
@@ -396,7 +380,8 @@ SCOPES = {
 
 def actions(setting: Setting) -> list[Action]:
     """Steps of brokers and controller, and what goes wrong."""
-    return [*_handler(setting), *_background(setting), *_control(setting), *_failures(setting)]
+    listed = [*_handler(setting), *_background(setting), *_control(setting), *_failures(setting)]
+    return reporting(listed, ZkJbodEvent())
 
 
 def _names(setting: Setting, *bounds: str) -> dict[str, tuple[int, ...]]:

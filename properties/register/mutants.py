@@ -73,6 +73,7 @@ LEFT: Mapping[str, str] = {
     "kraftcheck.model.language.anynumber:with_record": "how records are kept by broker",
     "kraftcheck.model.partition.registration:DirectoryMap": "how directories are kept by broker",
     "kraftcheck.model.triggers.leadership:lookup_failed": "what an event reports",
+    "kraftcheck.model.systems.parts": "how budgets and sets are kept, and what an event reports",
     "kraftcheck.model.systems.elections.triggers:_note": "what an event reports",
     "kraftcheck.model.systems.elections.triggers:_stale": "what an event reports",
     "kraftcheck.model.systems.elections.triggers:gate": "whether a pass happens at all",

@@ -71,6 +71,7 @@ OPERATOR_JUDGEMENTS: tuple[Judgement, ...] = tuple(_judgements("operators.toml",
 
 LEFT: Mapping[str, str] = {
     "kraftcheck.model.language.anynumber:with_record": "how records are kept by broker",
+    "kraftcheck.model.language.places:put": "how items are kept at their places",
     "kraftcheck.model.partition.registration:DirectoryMap": "how directories are kept by broker",
     "kraftcheck.model.triggers.leadership:lookup_failed": "what an event reports",
     "kraftcheck.model.systems.parts": "how budgets and sets are kept, and what an event reports",

@@ -249,12 +249,15 @@ def json_lines(value: Any, before: str = "", after: str = "") -> Iterator[str]:
         value: what `json.dumps` takes; what it does not know is written as its text.
         before, after: what stands on the first line before the value, and on the last one behind it.
 
-    >>> print(*json_lines({"code": 0, "seed": 7, "steps": [["fence", number] for number in range(9)]}), sep="\\n")
+    >>> print(*json_lines({"code": 0, "seed": 7, "steps": [["fence" * 9, number] for number in range(3)]}), sep="\\n")
     {
      "code": 0, "seed": 7,
      "steps": [
-      ["fence", 0],
-    ...
+      ["fencefencefencefencefencefencefencefencefence", 0],
+      ["fencefencefencefencefencefencefencefencefence", 1],
+      ["fencefencefencefencefencefencefencefencefence", 2]
+     ]
+    }
     """
     text = json.dumps(value, default=str)
     if len(before) + len(text) + len(after) <= JSON_WIDTH or not (value and isinstance(value, Mapping | list | tuple)):

@@ -171,18 +171,18 @@ def explain_command(words: tuple[str, ...], target: str | None, source: str | No
             refuse_liveness(chosen, "explain asks its mutants for", mend="; so does --operators")
         parts = _explored(chosen, flags["action"], flags["shard"], budget, quiet, cluster)
     code = _print(console(to_stderr=target == "-"), parts, listed=source is None)
-    _write(parts, code, target, **pages)
+    _write(parts, code, target, flags["shard"], **pages)
     sys.exit(code)
 
 
-def _write(parts: Sequence[TablePart], code: int, target: str | None, **pages: str | None) -> None:
+def _write(parts: Sequence[TablePart], code: int, target: str | None, shard: Shard, **pages: str | None) -> None:
     """Write the table to each place that was asked for."""
     for name, writer in (("markdown", page), ("html", html)):
         place = pages[name]
         if place is not None:
             write(Path(place), writer(parts))
     if target is not None:
-        write_json(target, document(parts, code))
+        write_json(target, {**document(parts, code), **shard.told})
 
 
 def _check_source(words: Sequence[str], source: str, target: str | None, **pages: str | None) -> None:

@@ -469,7 +469,9 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     print_proof(screen, answer, flags)
     if flags["certificate"] is not None:
         screen.plain(write_certificate(chosen, answer.proof, Path(flags["certificate"])))
-    finish(screen, answer.result(), flags["target"], flags["reports"])
+    result = answer.result()
+    told = evolve(result, document={**result.document, **flags["shard"].told})
+    finish(screen, told, flags["target"], flags["reports"])
 
 
 def _shared(shard: Shard, theory_: Theory, only: tuple[str, ...]) -> tuple[str, ...]:

@@ -88,6 +88,11 @@ class Shard:
         """What a report begins its last line with; nothing for the whole."""
         return "" if self == WHOLE else f"shard {self}: "
 
+    @property
+    def told(self) -> dict[str, str]:
+        """What a document says of it, so that nobody takes a part for the whole; nothing for the whole."""
+        return {} if self == WHOLE else {"shard": str(self)}
+
 
 WHOLE = Shard()
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.run.fanout import Cluster, check_same
+from kraftcheck.ci.run.fanout import Cluster, Shard, check_same
 from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.report import DEADLOCK_FAILS, DOCUMENT_VERSION, pruning_rows, steps_text, versions
 from kraftcheck.ci.systems.subject import Subject, program
@@ -299,6 +299,7 @@ class Walked:
             "engine": "walks",
             **self.subject.document(),
             "exit_code": self.exit_code(),
+            **Shard(self.plan.shard, self.plan.shards).told,
             "runs": walks.runs,
             "longest": self.plan.steps,
             "steps": walks.steps,

@@ -293,7 +293,7 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
     else:
         checked = check_built_in(wanted, screen, flags["verbose"])
     if target is not None:
-        write_json(target, checked.document)
+        write_json(target, {**checked.document, **wanted.shard.told})
     reports.write(screen, checked.runs, checked.code, checked.last_line)
     screen.plain(checked.last_line)
     leave(checked.code)

@@ -243,7 +243,7 @@ def bugs_command(variants: tuple[str, ...], target: str | None, quiet: bool, **f
         raise Interrupted(f"stopped after {len(judgements)} of {len(selected)} defects")
     code = _exit_code(judgements)
     if target is not None:
-        write_json(target, document(judgements, code))
+        write_json(target, {**document(judgements, code), **flags["shard"].told})
     faulty = sum(bool(judgement.faults()) for judgement in judgements)
     screen.plain(f"{flags['shard'].words}{len(judgements)} defects, {faulty} not as expected (exit {code})")
     sys.exit(code)

@@ -157,11 +157,13 @@ def rows(command: str, told: Any) -> list[str]:
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "simulate"])
 @pytest.mark.usefixtures("lamp")
 def test_shards_are_the_whole(command: str) -> None:
-    """Each part is in one of two shards, as the whole has it."""
+    """Each part is in one of two shards, as the whole has it; a document says which shard it is of."""
     words = COMMANDS[command]
-    shards = [rows(command, document(words, "--shard", f"{number}/2")) for number in (1, 2)]
-    assert all(shards)
-    assert sorted(one for shard in shards for one in shard) == sorted(rows(command, document(words)))
+    whole, *shards = (document(words, *more) for more in ((), ("--shard", "1/2"), ("--shard", "2/2")))
+    assert [one.get("shard") for one in (whole, *shards)] == [None, "1/2", "2/2"]
+    parts = [rows(command, shard) for shard in shards]
+    assert all(parts)
+    assert sorted(one for part in parts for one in part) == sorted(rows(command, whole))
 
 
 def test_walks_without_end_begin() -> None:
@@ -177,6 +179,7 @@ def test_shards_of_walks_are_the_whole() -> None:
     words = COMMANDS["simulate"]
     whole, shards = document(words), [document(words, "--shard", f"{number}/3") for number in (1, 2, 3)]
     assert [one["runs"] for one in shards] == [100, 100, 100]
+    assert [one.get("shard") for one in (whole, *shards)] == [None, "1/3", "2/3", "3/3"]
     for action, steps in whole["fired"].items():
         assert sum(one["fired"][action] for one in shards) == steps
     assert whole["exit_code"] == max(one["exit_code"] for one in shards) == 12

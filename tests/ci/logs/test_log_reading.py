@@ -355,7 +355,7 @@ def test_text_that_hides_records_is_refused(tmp_path: Path, name: str, content: 
         ("odd.jsonl", b'{"type": "X"}\n', "whole number `offset`"),
         ("odd.jsonl", b'{"offset": 0, "type": "X", "version": 0}\n', "not a record: KeyError"),
         ("odd.jsonl", b'{"offset": 0, "type": "TOPIC_RECORD", "version": 0, "data": {"name": 3}}\n', "name"),
-        ("odd.bin", b"\xff\xfe\x00", "neither text nor"),
+        ("odd.bin", b"\x80\x81\x00", "neither text nor"),
     ],
 )
 def test_bad_input_names_the_place(tmp_path: Path, name: str, content: bytes, message: str) -> None:

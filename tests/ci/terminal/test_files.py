@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import socket
 import stat
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.terminal.files import check_writable, folder, read_json, write, write_json
+from kraftcheck.ci.terminal.files import JSON_WIDTH, check_writable, folder, read_json, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.shared.commands import kraftcheck
 
@@ -109,9 +110,14 @@ def test_folders_are_made(tmp_path: Path) -> None:
 
 
 def test_json_goes_to_standard_output_for_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
-    """A document for `-` is printed, and ends with a line break."""
+    """A document for `-` is printed, and ends with a line break; lines are short, and nothing is lost between them."""
     write_json("-", {"a": [1]})
-    assert capsys.readouterr().out == '{\n  "a": [\n    1\n  ]\n}\n'
+    assert capsys.readouterr().out == '{"a": [1]}\n'
+    document = {"a": [{"b": ["c" * 30] * 9, "d": None}, []], "e": {"f": {}, "g": [*range(99)]}, 'h"': "i" * 150}
+    write_json("-", document)
+    text = capsys.readouterr().out
+    assert json.loads(text) == document
+    assert [len(line) > JSON_WIDTH for line in text.splitlines()].count(True) == 1, "the text that is longer itself"
 
 
 @pytest.mark.parametrize(

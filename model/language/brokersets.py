@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
-from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.symbolic import Untold, described
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, apply, bit_of, choose, concrete, largest, none_of, word
 
@@ -82,7 +82,7 @@ def mask_of(other: Brokers) -> Word:
 
 
 @frozen
-class BrokerSet:
+class BrokerSet(Untold):
     """A set of brokers 0..61 as a bit mask.
 
     >>> BrokerSet.of([0, 2]).has(2), BrokerSet.of([0, 2]).size()
@@ -173,7 +173,7 @@ class BrokerSet:
 
 
 @frozen
-class Replicas:
+class Replicas(Untold):
     """An ordered list of distinct brokers in a fixed number of slots.
 
     Vacant slots hold NO_LEADER and come last, so equal lists have equal slots.

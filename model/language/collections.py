@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.layout import LayoutError, ints, leaves, rebuild
-from kraftcheck.model.language.symbolic import class_of, described, no_number, place, record_fields
+from kraftcheck.model.language.symbolic import Untold, class_of, described, no_number, place, record_fields
 from kraftcheck.model.language.terms import MASK_BITS, Graph, Term, Truth, Word, lower
 from kraftcheck.model.language.words import all_of, any_of, apply, choose, largest, negate, word
 
@@ -184,7 +184,7 @@ _LOST = -1 << 55
 
 
 @frozen
-class Map:
+class Map(Untold):
     """A value for each declared key: subclass it and name `keys`.
 
     A value that is put for what is no key leaves the domain, and no later operation brings the map back.
@@ -360,7 +360,7 @@ _BITS = MASK_BITS - 1
 
 
 @frozen
-class SetOf:
+class SetOf(Untold):
     """A set of declared values: subclass it and name `members`, all values that it may have.
 
     Adding a value with numbers of no member leaves the domain, as any word does that grows too large, and no later
@@ -490,7 +490,7 @@ class SetOf:
 
 
 @frozen
-class Bag:
+class Bag(Untold):
     """How many there are of each declared value: subclass it and name `members`.
 
     Attributes:

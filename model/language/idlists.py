@@ -10,7 +10,7 @@ from typing import ClassVar
 from attrs import Factory, define, frozen
 
 from kraftcheck.model.language.brokersets import Brokers, Replicas
-from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.symbolic import Untold, described
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, apply, choose, concrete, largest
 
@@ -208,7 +208,7 @@ class _Tree:
 
 
 @frozen
-class IdList:
+class IdList(Untold):
     """An ordered list of distinct broker ids, as Kafka keeps it; concrete only."""
 
     concrete_only: ClassVar[bool] = True
@@ -305,7 +305,7 @@ def _ids(other: Brokers) -> tuple[int, ...]:
 
 
 @frozen
-class AtMostOne:
+class AtMostOne(Untold):
     """A list of at most one id, which may be -1: the last-known leader list of one mode.
 
     Attributes:

@@ -23,7 +23,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.collections import Bag, SetOf, maximum, outside, places, text_of
 from kraftcheck.model.language.layout import Enum, LayoutError, ints, leaves
 from kraftcheck.model.language.places import Queue, get, put, some
-from kraftcheck.model.language.symbolic import record_fields
+from kraftcheck.model.language.symbolic import Untold, record_fields
 from kraftcheck.model.language.system import Action
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, word
@@ -104,7 +104,7 @@ class Duplicating(SetOf):
 
 
 @frozen
-class Ordered:
+class Ordered(Untold):
     """A network that delivers each message once, on each link in the order in which they were sent.
 
     One message too many on a link, and a delivery of what does not come next, leave the domain for good.
@@ -260,7 +260,7 @@ class Timers(SetOf):
 
 
 @frozen
-class Clocks:
+class Clocks(Untold):
     """Clocks that run down alike: where time is measured, as for a lease, and does not only pass.
 
     Attributes:

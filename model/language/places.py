@@ -11,7 +11,7 @@ from kraftcheck.model.language.anynumber import AnySet, PerBroker
 from kraftcheck.model.language.collections import AWAY, doubted, equal, text_of, undoubted
 from kraftcheck.model.language.layout import UNBOUNDED, LayoutError, ints, leaves, rebuild
 from kraftcheck.model.language.sequences import cardinality, every, is_one_of
-from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.symbolic import Untold, described
 from kraftcheck.model.language.system import spelled
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, word
@@ -122,7 +122,7 @@ def _check(items: Sequence[Any], place: Word) -> None:
 
 
 @frozen
-class Queue:
+class Queue(Untold):
     """Items in order, the head first: subclass it where items are records, or where 0 is no item.
 
     One item too many, and the tail of no item, leave the domain of `size`, and no later operation brings it back: the

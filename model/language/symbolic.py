@@ -45,6 +45,21 @@ class NumberError(UntraceableRule):
     """A rule counts with the value of a bound that is any, or asks which number it is: there is no such number."""
 
 
+class Untold:
+    """A collection, or a field that may be absent: it has no truth, on ints as on terms.
+
+    Python takes whatever has no truth of its own for true: a rule that asks `if isr` would never see an empty one.
+    """
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        """Refuse to be a condition."""
+        asked = "its `present`" if hasattr(type(self), "or_else") else "its is_empty(), or count(), size() or has()"
+        raise UntraceableRule(f"{place()}: a {type(self).__name__} was used as a condition (if, and, or, not, bool()), "
+                              f"and has no truth; use {asked}")  # fmt: skip
+
+
 class AnyOf:
     """The value of a bound that is any: how many there are is one number of each bound, and no rule learns which.
 
@@ -124,7 +139,7 @@ def _is_of_kraftcheck(frame: FrameType, words: bool = False) -> bool:
     return ours and vars(sys.modules.get(name, sys)) is frame.f_globals
 
 
-class OfAnyNumber:
+class OfAnyNumber(Untold):
     """What has any number of members: a rule finds out nothing by which it could be told from what has few."""
 
     __slots__ = ()

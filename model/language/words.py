@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from attrs import frozen
 
-from kraftcheck.model.language.symbolic import check_alike, class_of, described, named, record_fields
+from kraftcheck.model.language.symbolic import Untold, check_alike, class_of, described, named, record_fields
 from kraftcheck.model.language.terms import MASK_BITS, Graph, Term, Truth, TruthOperator, Word, WordOperator, evaluate
 
 T = TypeVar("T")
@@ -220,7 +220,7 @@ def bit_of(broker: Word) -> Word:
 
 
 @frozen
-class Maybe(Generic[T]):
+class Maybe(Generic[T], Untold):
     """An optional field of a record: absent, or present with a value.
 
     Absent, empty and "the same value again" are three different things in

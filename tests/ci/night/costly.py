@@ -17,7 +17,7 @@ from tests.ci.night.plugin import GROUP
 LIST = Path(__file__).with_name("costly.txt")
 """The ids of costly items, one a line, as the last run with `--costs` wrote them."""
 
-LEAST = 1.0
+LEAST = 0.7
 """Seconds of a processor, those of processes that it starts among them, from which an item is costly."""
 
 SHARE = 6

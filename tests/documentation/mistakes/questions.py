@@ -30,6 +30,14 @@ def may_buy(s, buyer):
 def may_buy(s, buyer):
     return kc.all_of(s.free > 0, kc.negate(s.banned.has(buyer)))
 '''),
+    Mistake("A set as a condition", '''
+def may_buy(s, buyer):
+    return kc.choose(not s.banned, s.free > 0, s.free > 1)
+''', "hall:HALL: hall.py:40: a BrokerSet was used as a condition (if, and, or, not, bool()), and has no truth; use its "
+       "is_empty(), or count(), size() or has()", '''
+def may_buy(s, buyer):
+    return kc.choose(s.banned.is_empty(), s.free > 0, s.free > 1)
+'''),
     Mistake("`is` between values", '''
 def may_buy(s, buyer):
     return kc.choose(s.free is SEATS, False, s.free > 0)

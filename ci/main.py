@@ -5,9 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import resource
+import signal
 import sys
-
-from kraftcheck.ci.terminal import interrupts
 
 LEAST_ADDRESSES = 640 << 20
 """Bytes of address space without which the libraries cannot be loaded; they take less of memory."""
@@ -17,6 +16,9 @@ NEW_OBJECTS = 50_000
 
 def main() -> None:
     """Run the command line: whatever goes wrong is one line on standard error and an exit code above 0."""
+    signal.signal(signal.SIGINT, _interrupted)  # what watches for it takes a while to be imported
+    from kraftcheck.ci.terminal import interrupts
+
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
@@ -41,6 +43,11 @@ def main() -> None:
     if interrupts.interrupted():  # whatever it was taken for on its way up
         interrupts.abandon(interrupts.EXIT_INTERRUPTED)
     sys.exit(code)
+
+
+def _interrupted(*_: object) -> None:
+    os.write(2, b"kraftcheck: interrupted\n")
+    os._exit(130)  # interrupts.EXIT_INTERRUPTED
 
 
 if __name__ == "__main__":

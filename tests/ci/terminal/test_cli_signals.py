@@ -80,6 +80,26 @@ def test_a_stop_while_compiling_ends_at_once(
     assert process.returncode == code
 
 
+EARLY = """
+import os, signal, sys
+from kraftcheck.ci.main import main
+
+class Signalling:
+    def find_spec(self, name, *_):
+        if name == "kraftcheck.ci.terminal.interrupts":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Signalling())
+main()
+"""
+
+
+def test_ctrl_c_in_the_first_moment_is_one_line() -> None:
+    """While what watches for Ctrl-C is still imported, it ends the command at once, as later, and quietly."""
+    ran = subprocess.run([sys.executable, "-c", EARLY, "list"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "kraftcheck: interrupted\n")
+
+
 SIGNALLED = """
 import os, signal, sys
 import kraftcheck.ci.logs.recovery.tool as tool

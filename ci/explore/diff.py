@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import attrs
@@ -15,7 +16,7 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.added import ALL_OFF, DECIDED, is_on
 from kraftcheck.ci.systems.changed import ChangedSystem, parts_of
 from kraftcheck.ci.systems.lookup import find_system, words_of
-from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.ci.systems.subject import OWN_NAME, Subject, program, subject
 from kraftcheck.ci.systems.switches import check_changes
 from kraftcheck.ci.terminal.console import Column, Screen, Table
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -69,21 +70,27 @@ def sides(
     """What is compared, at one setting.
 
     Args:
-        a, b: a rule set; or a system: `module:attribute`, `file.py:attribute`, or as it is.
+        a, b: a rule set; or a system: `module:attribute`, `file.py:attribute`, or as it is. `+VARIANT` or `-VARIANT`
+            after a name switches a choice of its own rule set.
         system: that of a rule set; empty: that of the other side, or else `elections`.
         scope, bounds: preset bounds, the first by default; single ones that override it.
 
     Raises:
         Refusal: for what there is not, and for two systems whose states have other fields.
     """
-    named = [one for one in (a, b) if isinstance(one, System) or ":" in one]
-    of: str | System = system or (named[0] if named else DEFAULT)
+    named = [switched(one) for one in (a, b) if isinstance(one, System) or ":" in one]
+    of: str | System = system or (named[0][0] if named else DEFAULT)
     whole = find_system(of) if isinstance(of, str) else of
     if not system and isinstance(whole, ChangedSystem):
         of = whole.unchanged()
-    one, other = (
-        subject(one, scope, bounds, None) if one in named else subject(of, scope, bounds, str(one)) for one in (a, b)
-    )
+
+    def side(given: str | System) -> Subject:
+        if isinstance(given, str) and ":" not in given:
+            return subject(of, scope, bounds, given)
+        name, switches = switched(given)
+        return subject(name, scope, bounds, own_rules(name, switches) if switches else None)
+
+    one, other = side(a), side(b)
     fields = [{path for path, _ in leaves(side.system.layout(side.setting))} for side in (one, other)]
     if differing := sorted(fields[0] ^ fields[1]):
         names = ", ".join(filter(None, differing[:4]))
@@ -91,8 +98,31 @@ def sides(
     return one, other
 
 
+def switched(side: str | System) -> tuple[str | System, str]:
+    """A side that is a system, without and with the switches after its name.
+
+    >>> switched("mykip.py:KIP+elr-waits")
+    ('mykip.py:KIP', '+elr-waits')
+    """
+    if not isinstance(side, str):
+        return side, ""
+    module, colon, attribute = side.rpartition(":")
+    end = next((at for at, sign in enumerate(attribute) if sign in "+-"), len(attribute))
+    return f"{module}{colon}{attribute[:end]}", attribute[end:]
+
+
+def own_rules(system: str | System, switches: str) -> str:
+    """The rule set of a system where none is named, with switches; raises Refusal for a system that takes none."""
+    words = words_of(find_system(system) if isinstance(system, str) else system)
+    if words is None:
+        raise Refusal(f"{system} takes no rule set; leave out {switches}")
+    return words.default + switches
+
+
 def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) -> Comparison:
     """Explore both sides, and compare what they decide in every state that either reaches.
+
+    Nothing is explored where no rule differs: then every state is decided alike, whatever is reached.
 
     Args:
         a, b: as of `sides`.
@@ -104,16 +134,15 @@ def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) 
         EngineDisagreement: when ints do not confirm what compiled code says.
     """
 
-    def searched(of: Subject, other: Subject) -> Result:
-        question = SearchQuestion(compared(of, other), budget)
-        return question.result(question.traced(), native)
-
     _check_sides(a, b)
-    found = searched(a, b)
-    alike = fingerprint(program(a, compared=False)) == fingerprint(program(b, compared=False))
-    same = alike and _reports_alike(found.program)  # fingerprints are of what is judged: reports need not be
-    results = (found, evolve(found, subject=b) if same else searched(b, a))
-    return Comparison(results, same, read_choices(a) | read_choices(b))
+    questions = [SearchQuestion(compared(*both), budget) for both in ((a, b), (b, a))]
+    read = read_choices(a) | read_choices(b)
+    first = questions[0].traced()
+    if fingerprint(program(a, compared=False)) == fingerprint(program(b, compared=False)) and _reports_alike(first):
+        program(b)  # fingerprints are of terms: that ints agree with them is asked of both sides
+        return Comparison((a, b), (), read)
+    results = questions[0].result(first, native), questions[1].result(questions[1].traced(), native)
+    return Comparison((a, b), results, read)
 
 
 def _check_sides(a: Subject, b: Subject) -> None:
@@ -121,9 +150,12 @@ def _check_sides(a: Subject, b: Subject) -> None:
     sides = [one for one in (a, b) if isinstance(one.whole, ChangedSystem) and one.whole.decides]
     for side in sides:
         check_changes(side)
-    off = [one.sentence for side in sides for one in side.system.properties(side.setting) if one.id == ALL_OFF]
+    off = [side for side in sides if any(one.id == ALL_OFF for one in side.system.properties(side.setting))]
     if off and len(off) == len(sides):
-        raise Refusal(f"{a.title()}: all changes are off on both sides; {off[0]}")
+        name = off[0].name if ":" in off[0].name else OWN_NAME
+        chosen = dict.fromkeys(part.when for part in parts_of(off[0].whole) if part.when)
+        named = " or ".join(f"{name}+{choice}" for choice in chosen) or "a rule set that has them on"
+        raise Refusal(f"{a.title()}: all changes are off on both sides; name {named} as a side")
 
 
 def read_choices(of: Subject) -> frozenset[str]:
@@ -153,7 +185,7 @@ def read_choices(of: Subject) -> frozenset[str]:
 
 
 def _reports_alike(compared: Program) -> bool:
-    """Whether both sides report the same of each step by the same terms."""
+    """Whether both sides report the same of each step by the same terms: fingerprints are of what is judged alone."""
     number = [claim.id for claim in compared.steps].index(ALIKE + REPORTS)
     return all(kind.steps[number].op == "const" and kind.steps[number].value for kind in compared.kinds)
 
@@ -233,20 +265,28 @@ class Comparison:  # without slots, so that properties are worked out once
     """What two searches say of each other.
 
     Attributes:
-        results: of A and of B, with the claims that compare.
-        same: whether no rule differs at this setting, whatever is reached.
+        sides: A and B.
+        results: of A and of B, with the claims that compare; none where no rule differs, for then nothing is explored.
         read: the choices of rule sets that rules ask for at this setting, on either side, by their names in a rule set.
     """
 
-    results: tuple[Result, Result]
-    same: bool
+    sides: tuple[Subject, Subject]
+    results: tuple[Result, ...]
     read: frozenset[str]
+
+    @property
+    def same(self) -> bool:
+        """Whether no rule differs at this setting, whatever is reached."""
+        return not self.results
 
     def alike(self, side: int) -> dict[str, Verdict]:
         """By action, START and REPORTS, whether all that a side does is what the other one does."""
+        if self.same:
+            of = self.sides[side]
+            names = [action.name for action in of.system.actions(of.setting)]
+            return dict.fromkeys([*names, START, REPORTS], Holds("no rule differs"))
         verdicts = self.results[side].verdicts.items()
-        found = {id_.removeprefix(ALIKE): verdict for id_, verdict in verdicts if id_.startswith(ALIKE)}
-        return dict.fromkeys(found, Holds("no rule differs")) if self.same else found
+        return {id_.removeprefix(ALIKE): verdict for id_, verdict in verdicts if id_.startswith(ALIKE)}
 
     @property
     def within(self) -> tuple[bool, bool]:
@@ -257,7 +297,7 @@ class Comparison:  # without slots, so that properties are worked out once
     @property
     def undecided(self) -> list[Verdict]:
         """The verdicts that say neither yes nor no; none where no rule differs."""
-        verdicts = [] if self.same else [one for result in self.results for one in result.verdicts.values()]
+        verdicts = [one for result in self.results for one in result.verdicts.values()]
         return [one for one in verdicts if isinstance(one, Incomplete | Unknown)]
 
     @functools.cached_property
@@ -268,25 +308,32 @@ class Comparison:  # without slots, so that properties are worked out once
     @functools.cached_property
     def unread(self) -> list[str]:
         """The choices that the sides do not share, and no rule asks for at this setting."""
-        words = words_of(self.results[0].subject.whole)
-        named = {} if words is None else words.choices
+        named = self._named
         return [row[0] for row in self._rows() if row[0] in named and named[row[0]].name not in self.read]
 
+    @property
+    def _named(self) -> dict[str, attrs.Attribute[bool]]:
+        """The choices that a system of either side reads: each side may have some of its own."""
+        words = [one for one in (words_of(of.whole) for of in self.sides) if one is not None]
+        return {name: one.choices[name] for one in words for name in filter(one.reads, one.choices)}
+
     def _rows(self) -> list[tuple[str, str, str, str]]:
-        (a, b), words = (result.subject for result in self.results), words_of(self.results[0].subject.whole)
+        a, b = self.sides
         rows = []
-        if words is not None and type(a.setting.rules) is type(b.setting.rules):
-            read = filter(words.reads, words.choices)
-            chosen = ((name, *("yes" * words.has(of.setting.rules, name) for of in (a, b))) for name in read)
-            rows = [(*row, words.choices[row[0]].metadata.get("text", "")) for row in chosen]
+        if type(a.setting.rules) is type(b.setting.rules):
+            rows = [(name, "yes" * _has(a, name), "yes" * _has(b, name), choice.metadata.get("text", ""))
+                    for name, choice in self._named.items()]  # fmt: skip
         own = [{one.name: one for one in parts_of(of.whole) if is_on(one, of.setting)} for of in (a, b)]
         for name, part in {**own[0], **own[1]}.items():
-            rows.append((name, *(of[name].place if name in of else "" for of in own), part.says))
+            at = [of[name].place if name in of else "" for of in own]
+            rows.append((name, at[0], at[1], part.says))
         return [row for row in rows if row[1] != row[2]]
 
     @functools.cached_property
     def changes(self) -> list[PromiseChange]:
         """The promises that change, those that are broken in B first."""
+        if self.same:
+            return []
         a, b = ({one.claim: one for one in of.judged if not one.claim.startswith(ALIKE)} for of in self.results)
         said = {claim.id: claim.sentence for of in self.results for claim in of.claims}
         found = [PromiseChange(id_, said.get(id_, report.DEADLOCK_SAYS), a.get(id_), b.get(id_)) for id_ in {**a, **b}]
@@ -314,7 +361,7 @@ class Comparison:  # without slots, so that properties are worked out once
 
     def otherwise(self, trace: Trace, side: int) -> tuple[str, ...]:
         """What a side does instead of the last step of a run of the other one, in lines."""
-        return tuple(_otherwise(trace, self.results[side].subject, NAMES[side]))
+        return tuple(_otherwise(trace, self.sides[side], NAMES[side]))
 
     def drawn(self, first: FirstDifference) -> Drawing:
         """The first difference as a drawing, with what the other side does beside it."""
@@ -331,8 +378,9 @@ class Comparison:  # without slots, so that properties are worked out once
         return {
             "version": report.DOCUMENT_VERSION, "command": "diff", "exit_code": self.exit_code,
             "sides": [
-                {**of.subject.document(), **{key: of.document[key] for key in SIDE if key in of.document}}
-                for of in self.results
+                {**of.document(), **({key: found.document[key] for key in SIDE if key in found.document}
+                                     if found else {})}
+                for of, found in zip_longest(self.sides, self.results)
             ],
             "equal": (a_in_b and b_in_a) or (None if first is None else False), "same_rules": self.same,
             "within": [a_in_b, b_in_a],
@@ -353,8 +401,8 @@ class Comparison:  # without slots, so that properties are worked out once
 
     def show(self, screen: Screen, verbose: bool = False) -> None:
         """Print what differs; every action where `verbose`."""
-        for name, result in zip(NAMES, self.results, strict=True):
-            screen.plain(f"{name}: {result.subject.title()}")
+        for name, side in zip(NAMES, self.sides, strict=True):
+            screen.plain(f"{name}: {side.title()}")
         _print(screen, ("choice", *NAMES, "what is so with it"), self.choices)
         if self.unread:
             screen.plain(f"not read in this scope: {', '.join(self.unread)}")
@@ -378,12 +426,12 @@ class Comparison:  # without slots, so that properties are worked out once
             yield from lines(first.trace, marks={len(first.trace.steps): first.otherwise})
         yield ""
         if self.same:
-            yield "no rule differs at these bounds, so A and B are equal, whatever is reached"
+            yield "no rule differs at these bounds, so A and B are equal, whatever is reached: nothing was explored"
         elif a_in_b and b_in_a:
             yield "A and B are equal here: in every state that either reaches, each action is decided alike"
         elif a_in_b or b_in_a:
             yield f"{NAMES[b_in_a]} does nothing that {NAMES[a_in_b]} does not: each of its steps is one there"
-        for name, result in zip(NAMES, self.results, strict=True):
+        for name, result in zip(NAMES, self.results, strict=False):
             yield from (f"{name}: {line}" for line in result.summary if not line.startswith(("actions ", "guards ")))
 
     @property
@@ -395,6 +443,12 @@ class Comparison:  # without slots, so that properties are worked out once
             counts.append(f"first decided otherwise in {report.steps_text(len(first.trace.steps))}")
         counts += ["equal"] * all(self.within) + sorted({report.WORDS[type(one)] for one in self.undecided})
         return f"{', '.join(counts)} (exit {self.exit_code})"
+
+
+def _has(side: Subject, choice: str) -> bool:
+    """Whether a side has a choice on; one that only the other side has is not."""
+    words = words_of(side.whole)
+    return words is not None and choice in words.choices and words.has(side.setting.rules, choice)
 
 
 def _decided(verdict: Verdict | None) -> str:

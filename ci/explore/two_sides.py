@@ -16,7 +16,16 @@ from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.tour.explore import AnsweredPart, explore_classes
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
-from kraftcheck.ci.explore.diff import DEFAULT, NAMES, Comparison, FirstDifference, compare, compared, sides
+from kraftcheck.ci.explore.diff import (
+    DEFAULT,
+    NAMES,
+    Comparison,
+    FirstDifference,
+    compare,
+    compared,
+    sides,
+    switched,
+)
 from kraftcheck.ci.explore.trace import check_drawable, html
 from kraftcheck.ci.run.questions import SearchQuestion, run, search_budget
 from kraftcheck.ci.systems.lookup import find_system
@@ -130,7 +139,7 @@ def compare_with_kafka(
     part = explored.answers
     runs = {name: _refused(found[0].program, *run) for name, run in part.refusals.items()}
     one, other = found if managed else found[::-1]
-    return KafkaComparison((one, other), False, frozenset(), managed=managed,
+    return KafkaComparison((one.subject, other.subject), (one, other), frozenset(), managed=managed,
                            refusals={name: run for name, run in runs.items() if run is not None})  # fmt: skip
 
 
@@ -191,7 +200,8 @@ def mended(finding: str, other: str | System) -> str:
     """
     if isinstance(other, str) and (other.startswith(KAFKA) or other in BY_ID):
         raise Refusal(f"{finding} stands for the rules of the other side with its mend; give rules there, not {other}")
-    named = find_system(other) if isinstance(other, str) and ":" in other else other
+    system, switches = switched(other) if not isinstance(other, str) or ":" in other else (other, "")
+    named = find_system(system) if isinstance(system, str) and ":" in system else system
     base = named.base or USUAL if isinstance(named, System) else named
     try:
         made = without(base, BY_ID[finding].switches)
@@ -199,7 +209,7 @@ def mended(finding: str, other: str | System) -> str:
         raise Refusal(str(error)) from error
     if made == base:
         raise Refusal(f"{base} does not have {finding}, or no rule of its controller is it")
-    return made
+    return made + switches
 
 
 @click.command("diff", context_settings={"ignore_unknown_options": True})
@@ -222,7 +232,8 @@ def diff_command(
 ) -> None:  # fmt: skip
     """Compare two rule sets, or a system of your own with one: promises that change, and the first other decision.
 
-    A and B are rule sets of SYSTEM (default elections), or changed systems, FILE.py:SYSTEM. One of them may be the id
+    A and B are rule sets of SYSTEM (default elections), or changed systems, FILE.py:SYSTEM, with +CHOICE after it where
+    a change hangs on a choice. One of them may be the id
     of a finding, for the rules of the other side with its mend; or kafka:VERSION|PATH, for the managers of a release or
     of a build. The release of the other side completes a build; kafka:PATH@VERSION names another one.
 
@@ -240,7 +251,7 @@ def diff_command(
       kraftcheck diff kafka-4.4.0 kafka:metadata/build/libs directories --scope tiny
     """
     named = words and not words[0].startswith("-")
-    own = [one for one in (a, b) if ":" in one and not one.startswith(KAFKA)]
+    own = [str(switched(one)[0]) for one in (a, b) if ":" in one and not one.startswith(KAFKA)]
     _, bounds = system_and_bounds(words if named else ((own or [DEFAULT])[0], *words))
     check_writable(target)
     check_drawable("--html", picture)

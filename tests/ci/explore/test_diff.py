@@ -11,8 +11,9 @@ import pytest
 from attrs import frozen
 
 import kraftcheck as kc
-from kraftcheck.ci.explore.diff import EXIT_DIFFERS, sides
+from kraftcheck.ci.explore.diff import EXIT_DIFFERS, compare, sides
 from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS
 from kraftcheck.solvers.reference.interpreter import Integers
 from tests import toys
@@ -179,6 +180,52 @@ def test_a_change_of_ones_own_is_compared(tmp_path: Path, monkeypatch: pytest.Mo
     kept = json.loads((tmp_path / "it.json").read_text(encoding="utf-8"))
     assert told.exit_code == ran.code
     assert [told.document[key] for key in ("first", "properties")] == [kept[key] for key in ("first", "properties")]
+
+
+FEW = {"brokers": 2, "replication": 1, "reassignment": 0}
+
+HANGING = KIP.replace("KIP = ", "NOW = ") + """
+PLAIN = kc.kafka("elections", base="fixed").choice("eager", "ELR members lead at once")
+OFF = PLAIN.override("election.elr.only-when-isr-empty", isr_and_elr, when="eager")
+"""
+
+
+def test_a_change_that_hangs_on_a_choice_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A side with its choice is compared with a rule set, and with a system that has no such choice; a refusal names
+    it."""
+    (tmp_path / "hanging_kip.py").write_text(HANGING, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def shown(a: str, b: str) -> tuple[list[tuple[str, str, str]], bool]:
+        found = diff(a, b, "", max_depth=1, **FEW)
+        return [(one["name"], one["a"], one["b"]) for one in found["choices"]], found["same_rules"]
+
+    rule, at = "election.elr.only-when-isr-empty", "hanging_kip.py:5"
+    assert shown("fixed", "hanging_kip.py:OFF+eager") == ([("eager", "", "yes"), (rule, "", at)], False)
+    assert shown("hanging_kip.py:OFF", "hanging_kip.py:NOW") == ([(rule, "", at)], False)
+    assert shown("hanging_kip.py:NOW", "hanging_kip.py:OFF+eager") == ([("eager", "", "yes")], True)
+    off = r"rules fixed\+eager: all changes are off on both sides; name hanging_kip.py:OFF\+eager as a side"
+    with pytest.raises(kc.Refusal, match=off):
+        kc.diff("fixed+eager", "hanging_kip.py:OFF", **FEW)
+    with pytest.raises(kc.Refusal, match=r"unknown variant 'eger' in 'fixed\+eger'; did you mean eager"):
+        kc.diff("fixed", "hanging_kip.py:OFF+eger", **FEW)
+
+
+def test_sides_of_the_same_rules_are_not_explored() -> None:
+    """Copies of a change are equal before any search, so a search that is cut has no part in it."""
+
+    def copy() -> kc.System:
+        def isr_and_elr(self: Any, rules: Any, rule: Any) -> Any:
+            return rule(self, rules).plus(self.elr.keep(self.acceptable))
+
+        return kc.kafka("elections", base="fixed").override("election.elr.only-when-isr-empty", isr_and_elr)
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("it is explored")
+
+    found = compare(*sides(copy(), copy(), "", None, FEW), SearchBudget(), never)
+    assert (found.same, found.exit_code, found.document()["equal"], found.undecided) == (True, 0, True, [])
+    assert set(found.alike(0)) == set(found.alike(1)) > {"fence", "initial states"}
 
 
 def test_a_change_that_changes_nothing_is_not_compared() -> None:

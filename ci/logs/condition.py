@@ -26,9 +26,14 @@ DOCUMENT_VERSION = 1
 """Version of the JSON document."""
 
 EXIT_DANGER, EXIT_OFFLINE = 10, 14
-"""Exit codes: a partition refuses acks=all or is one fault from offline; a partition is offline."""
+"""Exit codes: a partition refuses acks=all, or is one fault from that or from offline; a partition is offline."""
 
-EXITS = {"offline": EXIT_OFFLINE, "below min ISR": EXIT_DANGER, "one fault from offline": EXIT_DANGER, "well": 0}
+ONE_FROM_SHORT = "one fault from below min ISR"
+
+EXITS = {
+    "offline": EXIT_OFFLINE, "below min ISR": EXIT_DANGER, "one fault from offline": EXIT_DANGER,
+    ONE_FROM_SHORT: EXIT_DANGER, "well": 0,
+}  # fmt: skip
 """What a partition is, the worst first, with the exit code."""
 
 
@@ -83,7 +88,8 @@ class Condition:
             "version": DOCUMENT_VERSION, "command": "status",
             "exit": max((EXITS[row["state"]] for row in rows), default=0) or (
                 EXIT_DANGER if end.summary.described == IN_PART else 0),
-            "log": end.summary.name, "offset": history.last_offset, "time": time_text(history.end_time),
+            "log": end.summary.name, "in_part": end.summary.described == IN_PART,
+            "offset": history.last_offset, "time": time_text(history.end_time),
             "rules": end.rules, "metadata_version": end.summary.level, "unexplained": len(end.summary.unexplained),
             "violations": len(end.summary.violations), "defects": end.summary.causes, "doubts": [*end.doubts()],
             "way_back": [
@@ -120,6 +126,8 @@ class Condition:
         danger = None if state.offline else self.recovery.fatal_fault(number)
         kind = ("offline" if state.offline else "below min ISR" if state.unwritable
                 else "well" if danger is None else "one fault from offline")  # fmt: skip
+        if kind == "well" and (danger := self.recovery.refusing_fault(number)) is not None:
+            kind = ONE_FROM_SHORT
         since = {"offline": history.offline, "below min ISR": history.short}.get(kind, {}).get(key)
         lost = self.end.holders.losses.get(key)
         return {
@@ -174,7 +182,7 @@ class Condition:
         if not known.fenced:
             return "shutting down" if known.in_controlled_shutdown else "live"
         since = self.end.history.fenced.get(known.id)
-        if since is not None and known.epoch >= since:
+        if known.id in self.end.summary.starting or (since is not None and known.epoch >= since):
             return "starting"
         return "shut down" if known.in_controlled_shutdown else "fenced"
 

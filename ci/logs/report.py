@@ -77,7 +77,7 @@ class Summary:
         undone: transactions that have not happened, by the reason.
         undone_records: how many records they hold.
         unreplayed: batches after the one with which the replay ends.
-        described: as of `SkipCount`.
+        described, starting: as of `SkipCount`.
         state: after the last batch.
     """
 
@@ -104,6 +104,7 @@ class Summary:
     undone_records: int = 0
     unreplayed: int = 0
     described: str = ""
+    starting: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
     state: State | None = None
 
@@ -498,7 +499,7 @@ class ReplayOptions:
         except (EntryError, ReplayError) as reason:
             raise Refusal(f"{log.name}: {reason}") from None
         summary.skipped, summary.in_snapshot = tuple(skipped.places), skipped.in_snapshot
-        summary.noise, summary.described = skipped.noise, skipped.described
+        summary.noise, summary.described, summary.starting = skipped.noise, skipped.described, skipped.starting
         summary.state, summary.unreplayed = replay.state, replay.unreplayed
         if explains and not summary.batches:
             only = "no record batch"

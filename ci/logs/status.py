@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import click
 
 from kraftcheck.ci.logs import known
-from kraftcheck.ci.logs.condition import EXITS, condition_of
+from kraftcheck.ci.logs.condition import EXITS, ONE_FROM_SHORT, condition_of
 from kraftcheck.ci.logs.follow import follow
 from kraftcheck.ci.logs.format.read import STDIN
 from kraftcheck.ci.logs.metrics import of_status
@@ -51,7 +51,7 @@ def status_command(
     broker that is started is taken to come back with all that it had, and to catch up.
 
     Exit code 0: every partition survives any one fault; 10: one refuses acks=all, or is one
-    fault from offline; 14: one has no leader; 2: bad input.
+    fault from that or from offline, or not all is shown; 14: one has no leader; 2: bad input.
 
     \b
     Examples:
@@ -159,19 +159,32 @@ def _headline(found: Row) -> str:
     words = {
         "offline": ("is offline", "are offline"), "below min ISR": ("refuses acks=all", "refuse acks=all"),
         "one fault from offline": ("is one fault from offline", "are one fault from offline"),
+        ONE_FROM_SHORT: ("is one fault from refusing acks=all", "are one fault from refusing acks=all"),
     }  # fmt: skip
     counts = ((len(_of_state(found, state)), *forms) for state, forms in words.items())
     told = [(count, one if count == 1 else more) for count, one, more in counts if count]
-    text = f"all is well: each of {_count(len(rows), 'partition')} survives any one fault"
+    behind = sum(bool(_behind(row)) for row in rows)
+    text = f"each of {_count(len(rows), 'partition')} survives any one fault"
     if not rows:
         text = "the cluster has no partition"
-    if told:
+    elif told:
         (count, first), *others = told
         text = f"{count} of {_count(len(rows), 'partition')} {first}" + "".join(f", {n} {word}" for n, word in others)
+    elif behind:
+        text += f", {behind} {'is' if behind == 1 else 'are'} under-replicated"
+    elif not found["in_part"]:
+        live = all(row["state"] == "live" and not row["offline_directories"] for row in brokers)
+        text = f"all is well: {text}" if live else text
+    text = f"of those shown, {text}" if found["in_part"] else text
     down = [f"broker {row['broker']} is {row['state']}" for row in brokers if row["state"] != "live"]
     down += [f"broker {row['broker']} has lost a directory" for row in brokers if row["offline_directories"]]
     more = [f"{len(down) - NAMED} more brokers are not well"] if len(down) > NAMED else []
     return "; ".join([text, *down[:NAMED], *more])
+
+
+def _behind(row: Row) -> set[int]:
+    """The replicas of a partition that are not in sync."""
+    return {*row["replicas"]} - {*row["isr"]}
 
 
 def _count(count: int, noun: str) -> str:
@@ -245,7 +258,15 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     ]  # fmt: skip
     if hopeless:
         yield f"  nothing that is known brings these back without loss: {_names(hopeless, every)}"
+    live = {row["broker"] for row in found["brokers"] if row["state"] == "live"}
+    late = [_name(row) for row in _of_state(found, "one fault from offline", ONE_FROM_SHORT, "well")
+            if _behind(row) & live]  # fmt: skip
+    if late:
+        yield f"  wait until replicas on live brokers are in sync: {_names(late, every)}"
     yield from _of_brokers(found, every)
+    if found["in_part"]:
+        yield "  who else may be stopped is not known: not all is shown"
+        return
     now = {row["broker"]: row["stop"] for row in found["brokers"]}
     if found["rolling_restart"]:
         restarts = [str(row["restart"]) for row in found["rolling_restart"]]
@@ -264,7 +285,7 @@ def _of_brokers(found: Row, every: bool) -> Iterator[str]:
         if row["resigns"]:
             concerned = _names(row["resigns"], every)
             told.append(f"  broker {row['broker']} makes the controller RESIGN as it comes back: {concerned}")
-        if row["stop"] is not None:
+        if row["stop"] is not None and (not found["in_part"] or _taken(row["stop"], every)):
             text = f"  broker {row['broker']} {_stoppable(row['stop'], every)}"
             (told if len(found["brokers"]) <= SHOWN or every or _taken(row["stop"], every) else free).append(text)
     yield from _first(told, every)
@@ -361,9 +382,11 @@ def _grouped(title: str, entries: Iterable[tuple[int, str, str]], every: bool) -
 
 
 def _one_fault(found: Row, every: bool) -> Iterator[str]:
-    rows = [row for row in found["partitions"] if row["one_fault"] is not None]
-    entries = ((0, f"if {row['one_fault']}: {{}}", _name(row)) for row in rows)
-    yield from _grouped("ONE FAULT FROM OFFLINE", entries, every)
+    for title, short in (("ONE FAULT FROM OFFLINE", False), ("ONE FAULT FROM REFUSING acks=all", True)):
+        rows = [row for row in found["partitions"]
+                if row["one_fault"] is not None and (row["state"] == ONE_FROM_SHORT) == short]  # fmt: skip
+        entries = ((0, f"if {row['one_fault']}: {{}}", _name(row)) for row in rows)
+        yield from _grouped(title, entries, every)
 
 
 def _losses(found: Row, every: bool) -> Iterator[str]:

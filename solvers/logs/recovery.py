@@ -121,6 +121,11 @@ def fatal_fault(state: FaultState, rules: RuleSet) -> str | None:
     return next((move.name for move in moves(state, rules) if move.fault and move.after().offline), None)
 
 
+def refusing_fault(state: FaultState, rules: RuleSet) -> str | None:
+    """A single fault after which a partition refuses acks=all, in words; None where it survives each."""
+    return next((move.name for move in moves(state, rules) if move.fault and move.after().unwritable), None)
+
+
 def resigns(state: FaultState, broker: int, rules: RuleSet) -> bool:
     """Whether the controller resigns as a broker that is down registers anew, or is unfenced."""
     if state.partition.replicas.has(broker) and state.controller.registration(broker) is not None:
@@ -207,6 +212,7 @@ class Recovery:
         self._numbers: dict[tuple[int, ShapeNames], int] = {}
         self._memo: dict[tuple[Move, int, int], int] = {}
         self._fatal_fault = cache(lambda shape: fatal_fault(self._shapes[shape], rules))
+        self._refusing_fault = cache(lambda shape: refusing_fault(self._shapes[shape], rules))
         self._prospects = cache(lambda shape: tuple(prospects(self._shapes[shape], rules)))
         self._ways = cache(lambda shape, faults: search(self._shapes[shape], faults, rules))
         self._resigns = cache(lambda shape, broker: resigns(self._shapes[shape], broker, rules))
@@ -296,6 +302,12 @@ class Recovery:
         """A single fault that takes a situation offline, in words; None where it survives each."""
         shape, names = self._situations[number]
         fault = self._fatal_fault(shape)
+        return None if fault is None else _named(fault, names)
+
+    def refusing_fault(self, number: int) -> str | None:
+        """A single fault after which a situation refuses acks=all, in words; None where it survives each."""
+        shape, names = self._situations[number]
+        fault = self._refusing_fault(shape)
         return None if fault is None else _named(fault, names)
 
     def prospects(self, number: int) -> list[Prospect]:

@@ -46,7 +46,15 @@ _BESIDE = re.compile(
 )
 """Lines of kafka-get-offsets and kafka-log-dirs."""
 
+_ERROR = re.compile(
+    r"Error while executing |Exception in thread |Caused by: |\s+at [\w.$/@]+\(|\s+\.\.\. \d+ more|"
+    r"[\w.$]+\.\w*(?:Exception|Error)\b"
+)
+"""What a tool prints that fails, with what called what."""
+
 _LIST = re.compile(r"(?:\d+(?:,\s*\d+)*)?")
+
+_ANEW = "if a terminal has broken the line, write the output to a file; else print it anew"
 
 
 def form_of(line: str) -> str:
@@ -57,10 +65,22 @@ def form_of(line: str) -> str:
 
 
 def is_cut(lines: Sequence[str]) -> bool:
-    """Whether the last line lacks something that such a line has, and the partitions before it have."""
-    *before, last = ({*_KEYS.split(line)[1::2]} for line in lines if form_of(line) == TOPICS)
+    """Whether the last line lacks something that such a line has, and the partitions before it have.
+
+    One that shows a partition without a leader, and all of its replicas, counts: it is offline, whatever follows.
+    """
+    rows = [_KEYS.split(line.rstrip())[1:] for line in lines if form_of(line) == TOPICS]
+    told = {key: value.strip() for key, value in zip(rows[-1][::2], rows[-1][1::2], strict=True)}
+    if told.get("Leader") in ("none", "-1") and {"Partition", "Replicas", "Isr"} <= told.keys():
+        return False
+    *before, last = ({*row[::2]} for row in rows)
     each = {"Partition", "Leader", "Replicas", "Isr"}.union(*(keys & {"Elr", "LastKnownElr"} for keys in before))
     return not (each <= last or {"PartitionCount", "ReplicationFactor"} <= last)
+
+
+def trimmed(line: str) -> str:
+    """The row of a partition that has no end, without what may be the beginning of one more key."""
+    return re.sub(r"[\s,]+[A-Za-z ]*$", "", line) if "Isr" in _KEYS.split(line)[1::2] else line
 
 
 @frozen
@@ -89,6 +109,7 @@ class Shown:
         named: what a topic is called in notes.
         silent: of each node that fetches from the quorum for how many milliseconds it has not, if that is told.
         beside: lines of other tools that tell of log ends.
+        error: where the tool failed while it printed, if it did.
     """
 
     rows: dict[tuple[str, int], _Row] = field(factory=dict)
@@ -97,24 +118,55 @@ class Shown:
     named: Callable[[str], str] = str
     silent: dict[int, int | None] = field(factory=dict)
     beside: int = 0
+    error: str = ""
 
     def in_part(self) -> Iterator[str]:
         """What says that there may be partitions, or configurations, that are not shown."""
+        if self.error:
+            yield f"WARNING: {self.error}: the tool failed here: its answer is incomplete"
         for topic, (_, count, _) in self.topics.items():
-            have = sum(1 for one in self.rows if one[0] == topic)
+            shown = {index for name, index in self.rows if name == topic}
+            have = len(shown & {*range(count or 0)})
+            if beyond := sorted(shown.difference(range(max(shown) + 1 if count is None else count))):
+                more = f"partition {beyond[0]} is shown: the lines are not of one moment"
+                yield f"WARNING: {self.named(topic)} has {count} partitions, and {more}"
             if count is None:
                 without = "is shown without its configuration: min.insync.replicas is taken as 1"
                 yield f"WARNING: {self.named(topic)} {without}"
             elif have < count:
-                yield f"WARNING: {self.named(topic)} has {count} partitions, and {have} are shown"
+                are = "is" if have == 1 else "are"
+                yield f"WARNING: {self.named(topic)} has {count} partitions, and {have} {are} shown"
 
     @cached_property
     def live(self) -> set[int]:
         """The brokers that are not taken to be fenced."""
         rows = self.rows.values()
         leading = {broker for row in rows if row.leader != -1 for broker in (row.leader, *row.isr)}
-        barred = {broker for row in rows if row.leader == -1 for broker in (*row.isr, *(row.elr or ()))}
-        return leading | {node for node, ms in self.silent.items() if ms is not None and ms <= SESSION_MS} - barred
+        return leading | (self._fetching | self.joining) - self._barred
+
+    @cached_property
+    def joining(self) -> set[int]:
+        """The brokers of which only replicas are not in sync that are being added: that tells nothing of the broker."""
+        led = [row for row in self.rows.values() if row.leader != -1]
+        late = {broker for row in led for broker in row.replicas if broker not in (*row.isr, *row.adding)}
+        silent = {node for node, ms in self.silent.items() if ms is not None and ms > SESSION_MS}
+        in_sync = {broker for row in led for broker in row.isr}
+        return {broker for row in led for broker in row.adding} - late - silent - in_sync - self._barred
+
+    @property
+    def _fetching(self) -> set[int]:
+        return {node for node, ms in self.silent.items() if ms is not None and ms <= SESSION_MS}
+
+    @property
+    def _barred(self) -> set[int]:
+        """Who would lead a partition that nobody leads."""
+        rows = (row for row in self.rows.values() if row.leader == -1)
+        return {broker for row in rows for broker in (*row.isr, *(row.elr or ()))}
+
+    @cached_property
+    def starting(self) -> set[int]:
+        """The brokers that have just fetched from the quorum, and do not lead though they may."""
+        return self._fetching & self._barred - self.live
 
     def lost(self, row: _Row) -> list[int]:
         """The live brokers that may lead a partition and do not: their directory must have failed."""
@@ -131,8 +183,15 @@ class Shown:
     def notes(self) -> Iterator[str]:
         """What a text does not tell, and what it tells of the quorum."""
         yield "WARNING: of kafka-topics --describe: it tells no epochs, no directories, no times and no history"
-        if down := [str(broker) for broker in self.brokers() if broker not in self.live]:
+        if down := [str(broker) for broker in self.brokers() if broker not in self.live | self.starting]:
             yield f"WARNING: in no ISR that has a leader, so taken to be fenced: {', '.join(down)}"
+        if self.joining:
+            yield f"WARNING: in no ISR, but only being added, so taken to be live: {_listed(self.joining)}"
+        for broker in sorted(self.starting):
+            rows = [row for row in self.rows.values() if row.leader == -1 and broker in (*row.isr, *(row.elr or ()))]
+            led = ", ".join(f"{self.named(row.topic)}-{row.index}" for row in rows)
+            look = "look whether it is still fenced, and at its log directories"
+            yield f"WARNING: {broker} fetches from the quorum, yet what it may lead has no leader: {led}; {look}"
         lost = [(row, broker) for row in self.rows.values() for broker in self.lost(row)]
         if lost:
             why = "without a leader though a live broker may lead, so its directory is taken to have failed"
@@ -179,7 +238,7 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
         if form_of(line) == TOPICS:
             try:
                 _topic_line(line, found)
-            except (KeyError, ValueError) as reason:
+            except ValueError as reason:
                 problem(place, f"not a line of kafka-topics --describe: {reason}: {line[:60]!r}")
         elif match := _QUORUM.match(line):
             found.quorum[match.group(1)] = match.group(2)
@@ -187,32 +246,48 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
             nodes.append((match.group(1), int(match.group(4)), match.group(6) is not None, match.group(7)))
         elif _BESIDE.match(line):
             found.beside += 1
+        elif _ERROR.match(line):
+            found.error = found.error or place
         elif line.strip() and not line.startswith("NodeId"):
-            problem(place, f"not a line of kafka-topics --describe: {line[:60]!r}")
+            problem(place, f"not a line of kafka-topics --describe: {line[:60]!r}; remove it if it is none")
     _silences(found, nodes)
     return found
 
 
 def _topic_line(line: str, shown: Shown) -> None:
-    """Note a topic, or a partition; raises KeyError and ValueError for what is missing and what is none."""
+    """Note a topic, or a partition; raises ValueError for what is missing and what is none."""
     _, *parts = _KEYS.split(line.rstrip())
     told = {key: value.strip() for key, value in zip(parts[::2], parts[1::2], strict=True)}
     topic = told["Topic"]
     if "PartitionCount" in told:
         configs = dict(one.split("=", 1) for one in re.split(r",(?=[a-z][\w.]*=)", told.get("Configs", "")) if one)
-        shown.topics[topic] = (told.get("TopicId") or _uuid(topic), int(told["PartitionCount"]), configs)
+        shown.topics[topic] = (told.get("TopicId") or _uuid(topic), _number(told, "PartitionCount"), configs)
         return
     shown.topics.setdefault(topic, (_uuid(topic), None, {}))
-    leader = -1 if told["Leader"] == "none" else int(told["Leader"])
+    if missing := [key for key in ("Partition", "Leader", "Replicas", "Isr") if key not in told]:
+        raise ValueError(f"{missing[0]} is missing; {_ANEW}")
+    leader = -1 if told["Leader"] in ("none", "-1") else _number(told, "Leader")
     row = _Row(
-        topic, int(told["Partition"]), leader, _ids(told["Replicas"]), _ids(told["Isr"]),
+        topic, _number(told, "Partition"), leader, _ids(told["Replicas"]), _ids(told["Isr"]),
         _ids(told.get("Adding Replicas", "")), _ids(told.get("Removing Replicas", "")), _elr(told, "Elr"),
         _elr(told, "LastKnownElr"),
     )  # fmt: skip
     if not row.replicas or not {*row.isr, *(row.elr or ()), *({leader} - {-1})} <= {*row.replicas}:
         raise ValueError("who leads or is in sync is no replica")
+    if leader not in (-1, *row.isr):
+        raise ValueError("who leads is not in sync, which no controller writes; print it anew")
     if shown.rows.setdefault((topic, row.index), row) != row:
         raise ValueError(f"{topic}-{row.index} is shown twice, and not alike")
+
+
+def _number(told: Mapping[str, str], key: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,10}", told[key]):
+        raise ValueError(f"{key} is {told[key][:30]!r}, which is no number; {_ANEW}")
+    return int(told[key])
+
+
+def _listed(brokers: set[int]) -> str:
+    return ", ".join(map(str, sorted(brokers)))
 
 
 def _ids(text: str) -> tuple[int, ...]:

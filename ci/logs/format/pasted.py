@@ -20,9 +20,10 @@ _LEVELS = "TRACE|DEBUG|INFO|WARN|ERROR"
 _NOISE = re.compile(
     rf"OpenJDK |Java HotSpot|Picked up |SLF4J: |log4j:"
     rf"|(?:\[[\w-]+\]|\[?\d{{4}}-\d\d-\d\d[ T][\d:,.]+Z?\]?) (?:{_LEVELS}) "
-    r"|```|(?:\S*[\w~/\]] ?)?[$#%](?: |$)"
+    r"|```|(?:(?:\[[^\[\]]{1,80}\]|\S*[\w~/\]]) ?)?[$#%](?: |$)|(?:PS )?[A-Z]:\\[^>]*>"
+    r"|--More--(?:\(\d+%\))?\s*$|\(END\)\s*$"
 )
-"""Lines of the JVM, of logging, and of a terminal or what fences its text."""
+"""Lines of the JVM, of logging, and of a terminal, of its pager, or what fences its text."""
 
 _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 

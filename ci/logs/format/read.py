@@ -237,6 +237,7 @@ class SkipCount:
         grows: whether the log is being written: what ends within a batch of its last segment is not written yet.
         aliases: the names that stand for those of the log; None: they stay.
         described: whether it shows a cluster as kafka-topics --describe does, WHOLE or IN_PART; else empty.
+        starting: the brokers that such a text shows to be up, and still not to lead.
     """
 
     allowed: int
@@ -247,6 +248,7 @@ class SkipCount:
     grows: bool = False
     aliases: Aliases | None = None
     described: str = ""
+    starting: frozenset[int] = frozenset()
 
     def note(self, text: str) -> None:
         """Note what a reader must know."""
@@ -259,6 +261,8 @@ class SkipCount:
             LogError: once more are skipped than allowed.
         """
         self.places.append(f"{place}: {what}" if self.aliases is None else place)
+        if len(self.places) > self.allowed and self.aliases is not None:
+            raise LogError(f"{place}: cannot be read; without --anonymise it is said why, with words of the line")
         if len(self.places) > self.allowed:
             more = f" (the {len(self.places)}th; --allow-skipped {self.allowed})" if self.allowed else ""
             raise LogError(f"{place}: {what}{more}")
@@ -479,7 +483,7 @@ def _without_cut_row(lines: Sequence[str], ended: bool, name: str, skipped: Skip
     is_cut = "Topic:".startswith(last) or described.is_cut(lines)
     told = "is cut off, and left out" if is_cut else "has no end: if the text is cut there, it tells less than it did"
     skipped.note(f"WARNING: {name}:{len(lines)}: the last line {told}")
-    return lines[:-1] if is_cut else lines
+    return lines[:-1] if is_cut else [*lines[:-1], described.trimmed(lines[-1])]
 
 
 def _described(lines: Sequence[str], name: str, skipped: SkipCount, is_whole: bool) -> Iterator[Batch]:
@@ -491,6 +495,7 @@ def _described(lines: Sequence[str], name: str, skipped: SkipCount, is_whole: bo
     if not shown.rows:
         raise LogError(f"{name}: no partition is shown; give what kafka-topics --describe prints too")
     skipped.described = WHOLE if is_whole and not any(shown.in_part()) else IN_PART
+    skipped.starting = frozenset(shown.starting)
     if skipped.aliases is not None:
         shown.named = skipped.aliases.topic
     for note in shown.notes():

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 from click.core import ParameterSource
 
 from kraftcheck.ci.logs.recovery.cluster import NO_RELEASE, NOTHING_SENT, RealCluster, is_log
@@ -30,6 +30,7 @@ from kraftcheck.model.controller.errors import RequestError, Resignation
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.language.words import NO_LEADER
+from kraftcheck.model.nearest import nearest
 from kraftcheck.model.records.fields import Fields, FormError, each, integer, text
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.model.unclean_recovery.choice import NOBODY
@@ -104,6 +105,24 @@ def report_result(screen: Screen, result: Result, success: str, succeeded: bool)
     return not succeeded
 
 
+def _told(result: Result, places: Iterable[TopicPartition], asks: bool = True) -> Result:
+    """A result with what mends it: of a topic that is not there its neighbours, and of unknown logs who tells them.
+
+    Args:
+        result: of one partition.
+        places: the partitions that there are.
+        asks: whether brokers are asked.
+    """
+    (topic, index), known = result.place, [*places]
+    if result.error == NO_ANSWER and not asks:
+        return evolve(result, error="how long the logs of its live replicas are is not known: " + GIVE_LOGS)
+    if result.error == NO_SUCH and result.place not in known:
+        own = sorted(partition for name, partition in known if name == topic)
+        mend = f"{topic} has {len(own)} partitions" if own else nearest(topic, {name for name, _ in known})
+        return evolve(result, error=f"{NO_SUCH}: there is no {topic}-{index}; {mend}")
+    return result
+
+
 def read_targets(path: Path) -> tuple[TopicPartition, ...]:
     """Partitions by topic: `{"partitions": [{"topic": "foo", "partitions": [0, 3]}]}`.
 
@@ -161,6 +180,10 @@ def _index(value: object, where: str) -> int:
 NO_ANSWER = "NO_REPLICA_ANSWERED"
 """In place of an error: nobody can be designated."""
 
+NO_SUCH = "UNKNOWN_TOPIC_OR_PARTITION"
+
+GIVE_LOGS = "give --logs FILE, with what kafka-log-dirs.sh --describe prints"
+
 
 @frozen
 class UncleanRecoveryPlan:
@@ -194,7 +217,7 @@ def plan(
     results = [Result(finding.place, NO_ANSWER) for finding in findings if finding.chosen == NOBODY]
     for place in targets:
         if snapshot.leader(place) is None:
-            results.append(Result(place, "UNKNOWN_TOPIC_OR_PARTITION"))
+            results.append(Result(place, NO_SUCH))
         elif place not in offline:
             results.append(Result(place, NOT_NEEDED))
     return UncleanRecoveryPlan(tuple(targets), findings, tuple(results))
@@ -317,7 +340,7 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
     if manual is not None:
         write_json(str(manual), ballots(plan_.leaders()))
         screen.plain(f"wrote {manual}: {len(plan_.leaders())} designated leader(s)")
-    _report(screen, plan_, results, automated, chosen)
+    _report(screen, plan_, [_told(one, snapshot.places(), cluster is None) for one in results], automated, chosen)
 
 
 def _real(path: Path, rules: str, logs: Sequence[str]) -> RealCluster | None:
@@ -457,7 +480,8 @@ def elect_leaders_command(path: Path, rules: str, **flags: Any) -> None:
     for result in results:
         leader = _leader(after, result.place)
         loss = "" if cluster is None or leader is None else cluster.loss(result.place, leader)
-        failed += report_result(screen, result, f"elected {leader}{loss}", result.recovered(chosen.unclean_recovery))
+        recovered, told = result.recovered(chosen.unclean_recovery), _told(result, snapshot.places())
+        failed += report_result(screen, told, f"elected {leader}{loss}", recovered)
     code = 0 if succeeded(results, chosen.unclean_recovery) else ELECTION_FAILED
     screen.plain(f"{len(results)} partition(s), {failed} failed (exit {code})")
     sys.exit(code)

@@ -11,6 +11,7 @@ from attrs import evolve
 
 from kraftcheck.ci.logs.format.aliases import Aliases
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.logs.explain.state import Batch, LogEntry
 from tests.ci.logs.test_log_picture import data
 from tests.shared.captures import CAPTURED, DEAD_LEADER, TROUBLE
@@ -107,6 +108,9 @@ def test_a_skipped_line_is_not_repeated() -> None:
     skipped = SkipCount(1, aliases=Aliases())
     skipped.problem("x.txt:7", "not a line of the dump tool: 'secret'")
     assert skipped.places == ["x.txt:7"]
+    with pytest.raises(Refusal, match=r"x\.txt:8: cannot be read; without --anonymise it is said why") as refused:
+        skipped.problem("x.txt:8", "not a line of the dump tool: 'secret'")
+    assert "secret" not in str(refused.value)
 
 
 def test_renamed_batches_are_compact_too() -> None:

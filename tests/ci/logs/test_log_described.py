@@ -12,6 +12,7 @@ import pytest
 from kraftcheck.ci.logs.condition import condition_of
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.terminal.refusal import Refusal
+from tests.shared.commands import kraftcheck
 from tests.shared.places import TESTS
 
 REAL = TESTS / "snapshots" / "described"
@@ -78,6 +79,105 @@ def test_a_topic_in_part_is_never_all_well(tmp_path: Path) -> None:
         assert condition_of(packed, ReplayOptions(None))["exit"] == code
 
 
+WELL = SHORT.replace("Isr: 1", "Isr: 1,2,3").replace("Elr: 2", "Elr: ")
+ONE = HEAD.replace("Count: 3", "Count: 1")
+
+
+def first_line(text: str, place: Path) -> tuple[int, str, str]:
+    """The exit code of `status` of a text, its first line and the rest."""
+    path = place / "described.txt"
+    path.write_text(text, encoding="utf-8")
+    ran = kraftcheck("status", path)
+    line, _, rest = ran.out.partition("\n")
+    return ran.code, line, rest
+
+
+def test_a_cut_row_that_shows_no_leader_counts(tmp_path: Path) -> None:
+    """A last row without an end that shows all replicas and no leader is offline, whatever columns others have."""
+    row = "\tTopic: t\tPartition: 1\tLeader: none\tReplicas: 2,3,1\tIsr: 3"
+    code, line, rest = first_line(HEAD.replace("Count: 3", "Count: 2") + WELL + row, tmp_path)
+    assert (code, line.partition(";")[0]) == (14, "1 of 2 partitions is offline")
+    assert "the last line has no end" in rest
+
+
+def test_all_is_not_well_at_min_isr(tmp_path: Path) -> None:
+    """Where one fault makes a partition refuse acks=all it is counted, and late replicas of live brokers are named."""
+    spare = HEAD.replace("t\tTopicId", "u\tTopicId").replace("Lbg", "Lbw").replace("Count: 3", "Count: 1")
+    more = spare + WELL.replace("Topic: t", "Topic: u")
+    short = WELL.replace("Isr: 1,2,3", "Isr: 1,2")
+    code, line, rest = first_line(ONE + short + more, tmp_path)
+    assert (code, line) == (10, "1 of 2 partitions is one fault from refusing acks=all")
+    assert "  wait until replicas on live brokers are in sync: t-0\n" in rest
+    assert "ONE FAULT FROM REFUSING acks=all\n  if 1 is fenced: t-0\n" in rest
+    assert "ONE FAULT FROM OFFLINE" not in rest
+    code, line, _ = first_line(ONE + short, tmp_path)
+    assert (code, line) == (10, "1 of 1 partition is one fault from refusing acks=all; broker 3 is fenced")
+
+
+def test_all_is_well_only_where_nothing_is_down(tmp_path: Path) -> None:
+    """A partition that survives any fault with a replica less is not all well: what is down, or late, is said."""
+    wide = WELL.replace("Replicas: 1,2,3", "Replicas: 1,2,3,4")
+    code, line, _ = first_line(ONE + wide, tmp_path)
+    assert (code, line) == (
+        0, "each of 1 partition survives any one fault, 1 is under-replicated; broker 4 is fenced",
+    )  # fmt: skip
+    assert first_line(ONE + WELL, tmp_path)[:2] == (0, "all is well: each of 1 partition survives any one fault")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (WELL, "min.insync.replicas is taken as 1"),
+        (HEAD + WELL, "t has 3 partitions, and 1 is shown"),
+        (HEAD.replace("Count: 3", "Count: 2") + WELL + WELL.replace("Partition: 0", "Partition: 5"),
+         "t has 2 partitions, and partition 5 is shown"),
+        (ONE + WELL + "Error while executing topic command : Call timed out\n"
+         "java.util.concurrent.ExecutionException: timed out\n\tat org.apache.kafka.T.main(T.java:1)\n",
+         "described.txt:3: the tool failed here: its answer is incomplete"),
+    ],
+)  # fmt: skip
+def test_what_is_shown_in_part_is_said_first(text: str, told: str, tmp_path: Path) -> None:
+    """Of a text that hides partitions or configurations the first line says so, and nobody may be stopped by it."""
+    code, line, rest = first_line(text, tmp_path)
+    assert (code, line.partition(",")[0]) == (10, "of those shown")
+    assert told in rest
+    assert "may be stopped now" not in rest
+    assert "rolling restart" not in rest
+
+
+def test_lines_of_a_terminal_are_passed_over(tmp_path: Path) -> None:
+    """Prompts of root, of Windows and of a pager stand between the lines of a paste, and change nothing."""
+    found = condition(ONE + WELL, tmp_path)
+    prompt = "[root@kafka-1 ~]# kafka-topics.sh --describe\n"
+    windows, pager = "PS C:\\kafka> kafka-topics.bat --describe\n", "--More--\n--More--(42%)\n(END)\n"
+    with_noise = condition(prompt + windows + ONE + pager + WELL + "[root@kafka-1 ~]#\n", tmp_path)
+    assert (with_noise["exit"], with_noise["partitions"]) == (0, found["partitions"])
+
+
+def test_a_broker_that_fetches_and_does_not_lead_is_looked_at(tmp_path: Path) -> None:
+    """It runs, so it is not to be started: it may be fenced still, or its directory has failed."""
+    rows = "".join(f"{node}\tAAAAAAAAAAAAAAAAAAAAAA\t90\t0\t{time}\t{time}\t{status}\n"
+                   for node, time, status in ((100, 1_000_000, "Leader"), (2, 999_900, "Observer")))  # fmt: skip
+    code, _, rest = first_line(ALL + rows, tmp_path)
+    assert code == 14
+    assert "2 fetches from the quorum, yet what it may lead has no leader: t-1" in rest
+    assert "wait for broker 2" in rest
+    assert "start broker 2" not in rest
+    assert "taken to be fenced: 3\n" in rest
+
+
+def test_a_replica_that_is_added_tells_nothing_of_its_broker(tmp_path: Path) -> None:
+    """A broker with replicas that are still copied is not taken to be fenced, unless another replica of it is late."""
+    more = "\tAdding Replicas: 4\tRemoving Replicas: \n"
+    adding = WELL.replace("Replicas: 1,2,3", "Replicas: 1,2,3,4").rstrip("\n") + more
+    found = condition(ONE + adding, tmp_path)
+    assert [row["state"] for row in found["brokers"]] == ["live"] * 4
+    assert "WARNING: in no ISR, but only being added, so taken to be live: 4" in found["doubts"]
+    late = WELL.replace("Partition: 0", "Partition: 1").replace("Replicas: 1,2,3", "Replicas: 1,2,3,4")
+    found = condition(HEAD.replace("Count: 3", "Count: 2") + adding + late, tmp_path)
+    assert [row["state"] for row in found["brokers"]] == ["live"] * 3 + ["fenced"]
+
+
 @pytest.mark.parametrize("cut", range(1, len(LOST), 7))
 def test_a_last_row_that_is_cut_off_is_left_out(cut: int, tmp_path: Path) -> None:
     """Wherever the text ends, no row is read as if its ISR were smaller: a cut one is left out, which is said."""
@@ -102,14 +202,14 @@ def test_the_forms_of_older_tools(tmp_path: Path) -> None:
 
 
 def test_a_broker_that_fetches_from_the_quorum_is_live(tmp_path: Path) -> None:
-    """Beside the quorum's replicas, a broker that has just fetched is live, unless it would lead if it were."""
+    """Beside the quorum's replicas, a broker that has just fetched is live, or starting if it would lead then."""
     rows = "".join(
         f"{node}\tAAAAAAAAAAAAAAAAAAAAAA\t90\t0\t{time}\t{time}\t{status}\n"
         for node, time, status in ((100, 1_000_000, "Leader"), (2, 999_500, "Observer"), (3, 999_500, "Observer"))
     )
     quorum = "NodeId\tDirectoryId\tLogEndOffset\tLag\tLastFetchTimestamp\tLastCaughtUpTimestamp\tStatus\n" + rows
     brokers = condition(ALL + quorum, tmp_path)["brokers"]
-    assert [row["state"] for row in brokers] == ["live", "fenced", "live"]
+    assert [row["state"] for row in brokers] == ["live", "starting", "live"]
     late = condition(ALL + quorum.replace("999500", "900000"), tmp_path)
     assert "WARNING: has not fetched from the quorum: 2 for 100 s, 3 for 100 s" in late["doubts"]
 
@@ -130,6 +230,10 @@ def test_a_live_broker_that_should_lead_has_lost_the_directory(tmp_path: Path) -
         ("Topic: t\tPartition: 0\tLeader: 1\n", "Replicas"),
         (SHORT.replace("Isr: 1", "Isr: 1,2"), "shown twice"),
         ("nobody knows\n", "nobody knows"),
+        ("Topic: t\tPartition: 7\tLeader: 2\tReplicas: 1,2\tIsr: 1\n", "who leads is not in sync"),
+        ("Topic: t\tPartition: 7\tLeader: 1 (k1:9092)\tReplicas: 1,2\tIsr: 1\n", "Leader is .* no number"),
+        ("Topic: t\tPartition: 7\tLeader: none\tReplicas: 1,2\n", "Isr is missing; .* print it anew"),
+        ("Topic: t\tPartitionCount: 3  Replicat\n", "PartitionCount is .* a terminal has broken the line"),
     ],
 )
 def test_what_is_no_such_line_is_refused(line: str, wrong: str, tmp_path: Path) -> None:

@@ -252,8 +252,15 @@ def test_rows_beyond_some_are_counted(tmp_path: Path) -> None:
 
 def test_many_brokers_are_counted(tmp_path: Path) -> None:
     """Of more than ten brokers those that may be stopped are a number, and some of those that may not are named."""
-    topics = "".join(f"Topic: t{n}\tPartition: 0\tLeader: {n}\tReplicas: {n}\tIsr: {n}\n" for n in range(12))
-    spare = "Topic: s\tPartition: 0\tLeader: 20\tReplicas: 20,21,22\tIsr: 20,21,22\n"
+    topics = "".join(
+        f"Topic: t{n}\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: \n"
+        f"Topic: t{n}\tPartition: 0\tLeader: {n}\tReplicas: {n}\tIsr: {n}\n"
+        for n in range(12)
+    )
+    spare = (
+        "Topic: s\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \n"
+        "Topic: s\tPartition: 0\tLeader: 20\tReplicas: 20,21,22\tIsr: 20,21,22\n"
+    )
     path = tmp_path / "topics.txt"
     path.write_text(topics + spare, encoding="utf-8")
     ran, whole = kraftcheck("status", path), kraftcheck("status", path, "--all").out

@@ -64,6 +64,23 @@ def test_the_longest_log_is_chosen_and_how_to_elect_it_is_said(topics: Path, tmp
         assert json.loads(ballot.read_text(encoding="utf-8")) == {"partitions": listed}
 
 
+def test_without_lengths_the_mend_is_said(topics: Path) -> None:
+    """Nobody is asked of a text, so nobody fails to answer: the lengths are not known, and who prints them is said."""
+    ran = recover(topics)
+    assert ran.code == 1
+    assert "t-1: failed: how long the logs of its live replicas are is not known: give --logs FILE" in ran.err
+    assert "ANSWERED" not in ran.err + ran.out
+
+
+@pytest.mark.parametrize(("topic", "index", "mend"), [("tt", 0, "did you mean t?"), ("t", 7, "t has 2 partitions")])
+def test_a_topic_that_is_not_there_has_neighbours(topic: str, index: int, mend: str, topics: Path) -> None:
+    """`elect-leaders` of an unknown topic or partition names what there is."""
+    ran = kraftcheck("elect-leaders", "--snapshot", topics, "--election-type", "unclean", "--topic", topic,
+                     "--partition", str(index))  # fmt: skip
+    assert ran.code == 1
+    assert f"UNKNOWN_TOPIC_OR_PARTITION: there is no {topic}-{index}; {mend}" in ran.err
+
+
 def test_an_epoch_counts_before_a_length(topics: Path, tmp_path: Path) -> None:
     """The log whose last record is of a later epoch is chosen, though it is shorter."""
     later, long = dump(tmp_path / "later", 50, 6), dump(tmp_path / "long", 100, 5)

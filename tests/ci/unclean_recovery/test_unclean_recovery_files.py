@@ -102,7 +102,7 @@ def test_the_ways_to_name_partitions_exclude_each_other(tmp_path: Path, words: t
         ({"brokers.1.dirs": ["AAAAAAAAAAAAAAAAAAAAZQ"],
           "topics.0.partitions.0.directories": ["MIGRATING", "AAAAAAAAAAAAAAAAAAAAZg"]},
          "ELIGIBLE_LEADERS_NOT_AVAILABLE"),
-        ({"topics.0.name": "other"}, "UNKNOWN_TOPIC_OR_PARTITION"),
+        ({"topics.0.name": "other"}, "UNKNOWN_TOPIC_OR_PARTITION: there is no t-0; did you mean other?"),
         ({"operator": {"cluster_action": False}}, "CLUSTER_AUTHORIZATION_FAILED"),
         ({"controller_failures": 4}, "NOT_CONTROLLER"),
     ],

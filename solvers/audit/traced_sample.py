@@ -381,13 +381,11 @@ def without_identity(way: Way) -> Way:
     """The way itself.
 
     Raises:
-        UntraceableRule: for a function on it that compares by identity, with its line.
+        UntraceableRule: for a function on it that compares by identity, or asks a method that it does not call for its
+            truth, with its line.
     """
-    for found in sorted(one for code in {code for code, _, _ in way} for one in _by_identity(code)):
-        raise UntraceableRule(
-            f"{found} asks whether both are one object, and these are others while a rule is traced; "
-            "compare values and classes with == (is None is allowed)"
-        )
+    for found in sorted(one for code in {code for code, _, _ in way} for one in _misread(code)):
+        raise UntraceableRule(found)
     return way
 
 
@@ -433,17 +431,36 @@ def _is_of_rules(file: str) -> bool:
     return not (any(name in file for name in _LIBRARIES) if installed else file.startswith(_PYTHON))
 
 
+IDENTITY = ("asks whether both are one object, and these are others while a rule is traced; "
+            "compare values and classes with == (is None is allowed)")  # fmt: skip
+UNCALLED = "is a condition, and a method that is not called is always true; call it"
+ANSWERS = frozenset({"has", "is_empty", "is_full", "same", "within"})
+"""The methods of collections whose answers are truths."""
+
+
 @functools.cache
-def _by_identity(code: CodeType) -> tuple[str, ...]:
-    """The comparisons of a function by identity with anything but None: the line, and the text."""
+def _misread(code: CodeType) -> tuple[str, ...]:
+    """What a function asks of Python that Python answers alike for every state: the line, the text, and why.
+
+    Comparisons by identity with anything but None, and methods of collections as conditions.
+    """
     found, last = list[str](), None
     for one in dis.get_instructions(code):
-        of_none = last is not None and last.opname == "LOAD_CONST" and last.argval is None and not one.is_jump_target
-        if one.opname == "IS_OP" and not of_none:
-            at = one.positions or dis.Positions()
-            line = linecache.getline(code.co_filename, at.lineno or 0).encode()
-            text = line[at.col_offset : at.end_col_offset].decode()
-            shown = text if " is " in text and at.lineno == at.end_lineno else "is"
-            found.append(f"{code.co_filename}:{at.lineno or code.co_firstlineno}: `{shown}`")
+        name = "" if last is None else last.argval
+        decides = one.opname in ("UNARY_NOT", "TO_BOOL") or ("JUMP" in one.opname and "_IF_" in one.opname)
+        if one.opname == "IS_OP" and not (last is not None and last.opname == "LOAD_CONST" and name is None
+                                          and not one.is_jump_target):  # fmt: skip
+            found.append(f"{_quoted(code, one, ' is ')} {IDENTITY}")
+        elif decides and last is not None and last.opname in ("LOAD_ATTR", "LOAD_METHOD") and name in ANSWERS:
+            found.append(f"{_quoted(code, last, f'.{name}')} {UNCALLED}")
         last = one
     return tuple(found)
+
+
+def _quoted(code: CodeType, one: dis.Instruction, part: str) -> str:
+    """The line of an instruction, and its text where that is of one line; else the part that matters."""
+    at = one.positions or dis.Positions()
+    line = linecache.getline(code.co_filename, at.lineno or 0).encode()
+    text = line[at.col_offset : at.end_col_offset].decode()
+    shown = text if part in text and at.lineno == at.end_lineno else part.strip()
+    return f"{code.co_filename}:{at.lineno or code.co_firstlineno}: `{shown}`"

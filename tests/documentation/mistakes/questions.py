@@ -38,6 +38,14 @@ def may_buy(s, buyer):
 def may_buy(s, buyer):
     return kc.choose(s.banned.is_empty(), s.free > 0, s.free > 1)
 '''),
+    Mistake("A question without its parentheses", '''
+def may_buy(s, buyer):
+    return s.free > 0 if s.banned.is_empty else s.free > 1
+''', "hall:HALL: hall.py:40: `s.banned.is_empty` is a condition, and a method that is not called is always true; call "
+       "it", '''
+def may_buy(s, buyer):
+    return kc.choose(s.banned.is_empty(), s.free > 0, s.free > 1)
+'''),
     Mistake("`is` between values", '''
 def may_buy(s, buyer):
     return kc.choose(s.free is SEATS, False, s.free > 0)

@@ -469,9 +469,11 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     print_proof(screen, answer, flags)
     if flags["certificate"] is not None:
         screen.plain(write_certificate(chosen, answer.proof, Path(flags["certificate"])))
-    result = answer.result()
-    told = evolve(result, document={**result.document, **flags["shard"].told})
-    finish(screen, told, flags["target"], flags["reports"])
+    finish(screen, _of_shard(answer.result(), flags["shard"]), flags["target"], flags["reports"])
+
+
+def _of_shard(result: Result, shard: Shard) -> Result:
+    return evolve(result, document={**result.document, **shard.told})
 
 
 def _shared(shard: Shard, theory_: Theory, only: tuple[str, ...]) -> tuple[str, ...]:

@@ -78,6 +78,11 @@ def is_cut(lines: Sequence[str]) -> bool:
     return not (each <= last or {"PartitionCount", "ReplicationFactor"} <= last)
 
 
+def is_leaderless(line: str) -> bool:
+    """Whether the row of a partition, whole or not, shows that nobody leads it."""
+    return re.search(r"\sLeader: (?:none|-1)(?:\s|$)", line) is not None
+
+
 def trimmed(line: str) -> str:
     """The row of a partition that has no end, without what may be the beginning of one more key."""
     return re.sub(r"[\s,]+[A-Za-z ]*$", "", line) if "Isr" in _KEYS.split(line)[1::2] else line

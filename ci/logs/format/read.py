@@ -482,6 +482,7 @@ def _without_cut_row(lines: Sequence[str], ended: bool, name: str, skipped: Skip
         return lines
     is_cut = "Topic:".startswith(last) or described.is_cut(lines)
     told = "is cut off, and left out" if is_cut else "has no end: if the text is cut there, it tells less than it did"
+    told += ", though it shows a partition WITHOUT A LEADER" if is_cut and described.is_leaderless(lines[-1]) else ""
     skipped.note(f"WARNING: {name}:{len(lines)}: the last line {told}")
     return lines[:-1] if is_cut else [*lines[:-1], described.trimmed(lines[-1])]
 

@@ -98,6 +98,9 @@ def test_a_cut_row_that_shows_no_leader_counts(tmp_path: Path) -> None:
     code, line, rest = first_line(HEAD.replace("Count: 3", "Count: 2") + WELL + row, tmp_path)
     assert (code, line.partition(";")[0]) == (14, "1 of 2 partitions is offline")
     assert "the last line has no end" in rest
+    code, line, rest = first_line(HEAD.replace("Count: 3", "Count: 2") + WELL + row.partition("\tRep")[0], tmp_path)
+    assert (code, line.partition(",")[0]) == (10, "of those shown")
+    assert "the last line is cut off, and left out, though it shows a partition WITHOUT A LEADER" in rest
 
 
 def test_all_is_not_well_at_min_isr(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from kraftcheck.ci.logs.known import time_text
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.errors import Resignation
+from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition, is_reserved
 from kraftcheck.model.records.fields import CODE
 from kraftcheck.model.records.records import Registration, ids
@@ -84,12 +85,14 @@ class Condition:
                 directory = int(place.partition.directories.of(broker))
                 directories.setdefault(broker, set()).update(() if is_reserved(directory) else (directory,))
         rows = [self._partition(key) for key in places]
+        because = [*end.summary.incomplete, *(text for key in places for text in self._impossible(key))]
+        in_part = end.summary.described == IN_PART or bool(because)
         return {
             "version": DOCUMENT_VERSION, "command": "status",
             "exit": max((EXITS[row["state"]] for row in rows), default=0) or (
-                EXIT_DANGER if end.summary.described == IN_PART else 0),
-            "log": end.summary.name, "in_part": end.summary.described == IN_PART,
-            "offset": history.last_offset, "time": time_text(history.end_time),
+                EXIT_DANGER if in_part or end.summary.unexplained else 0),
+            "log": end.summary.name, "in_part": in_part,
+            "in_part_because": because, "offset": history.last_offset, "time": time_text(history.end_time),
             "rules": end.rules, "metadata_version": end.summary.level, "unexplained": len(end.summary.unexplained),
             "violations": len(end.summary.violations), "defects": end.summary.causes, "doubts": [*end.doubts()],
             "way_back": [
@@ -123,8 +126,9 @@ class Condition:
     def _partition(self, key: PartitionKey) -> dict[str, Any]:
         number, history = self.recovery.now[key], self.end.history
         state, p = self.recovery.shape(number), self._registered(key)
-        danger = None if state.offline else self.recovery.fatal_fault(number)
-        kind = ("offline" if state.offline else "below min ISR" if state.unwritable
+        gone = int(p.leader) != NO_LEADER and self.end.state.controller.registration(int(p.leader)) is None
+        danger = None if state.offline or gone else self.recovery.fatal_fault(number)
+        kind = ("offline" if state.offline or gone else "below min ISR" if state.unwritable
                 else "well" if danger is None else "one fault from offline")  # fmt: skip
         if kind == "well" and (danger := self.recovery.refusing_fault(number)) is not None:
             kind = ONE_FROM_SHORT
@@ -140,6 +144,15 @@ class Condition:
             "writable_after": self.recovery.until_writable(number) if kind == "below min ISR" else None,
             "one_fault": danger, "lost": self._moment(lost),
         }  # fmt: skip
+
+    def _impossible(self, key: PartitionKey) -> Iterator[str]:
+        """What is wrong with a partition that no controller would leave so."""
+        p = self._registered(key)
+        leader, replicas, isr = int(p.leader), ids(p.replicas), ids(p.isr)
+        if leader != NO_LEADER and leader not in isr:
+            yield f"{self._name(key)} is led by {leader}, which is not in its ISR"
+        if others := [str(broker) for broker in (*isr, *({leader} - {NO_LEADER, *isr})) if broker not in replicas]:
+            yield f"{self._name(key)} has no replica on {', '.join(others)}, which it names as in sync or as its leader"
 
     def _registered(self, key: PartitionKey) -> Partition:
         """A partition as it is at the end of the log."""

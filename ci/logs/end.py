@@ -14,9 +14,10 @@ from kraftcheck.ci.logs.report import ReplayOptions, Summary, diagnosis_lines, p
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
+from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, ReplayedBatch
-from kraftcheck.solvers.logs.explain.state import Batch, State, elected, empty, loading
+from kraftcheck.solvers.logs.explain.state import Batch, ModelRecord, State, elected, empty, loading
 from kraftcheck.solvers.logs.history import History
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.whatif import Holders
@@ -134,7 +135,7 @@ class _Follower:
 
     def _load(self, batch: Batch) -> Iterator[int | None]:
         """Take a batch's records as they are; the offsets of those with which something begins."""
-        for before, after, record in loading(self.state.at(batch.base_offset), batch, self._rules):
+        for before, after, record in self._loading(batch):
             self.state = after
             if after.transaction is not None:
                 continue
@@ -145,6 +146,17 @@ class _Follower:
             if self.history.note(was, now, offset, one) or lost:
                 yield offset
             self._settled = after
+
+
+    def _loading(self, batch: Batch) -> Iterator[tuple[State, State, ModelRecord]]:
+        """The steps of a batch that is taken as it is; raises Refusal for a record that does not fit those before."""
+        try:
+            yield from loading(self.state.at(batch.base_offset), batch, self._rules)
+        except ReplayError as reason:
+            raise Refusal(
+                f"{batch.place}: {reason}; give all of the log, or the newest "
+                "snapshot and what follows it"
+            ) from None
 
 
 def _events(batch: ReplayedBatch | MemoisedBatch, wanted: Sequence[int]) -> Iterator[tuple[int, str]]:

@@ -77,7 +77,7 @@ class Summary:
         undone: transactions that have not happened, by the reason.
         undone_records: how many records they hold.
         unreplayed: batches after the one with which the replay ends.
-        described, starting: as of `SkipCount`.
+        described, starting, incomplete: as of `SkipCount`.
         state: after the last batch.
     """
 
@@ -105,6 +105,7 @@ class Summary:
     unreplayed: int = 0
     described: str = ""
     starting: frozenset[int] = frozenset()
+    incomplete: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     state: State | None = None
 
@@ -500,6 +501,7 @@ class ReplayOptions:
             raise Refusal(f"{log.name}: {reason}") from None
         summary.skipped, summary.in_snapshot = tuple(skipped.places), skipped.in_snapshot
         summary.noise, summary.described, summary.starting = skipped.noise, skipped.described, skipped.starting
+        summary.incomplete = tuple(skipped.incomplete)
         summary.state, summary.unreplayed = replay.state, replay.unreplayed
         if explains and not summary.batches:
             only = "no record batch"

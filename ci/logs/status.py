@@ -172,14 +172,17 @@ def _headline(found: Row) -> str:
         text = f"{count} of {_count(len(rows), 'partition')} {first}" + "".join(f", {n} {word}" for n, word in others)
     elif behind:
         text += f", {behind} {'is' if behind == 1 else 'are'} under-replicated"
-    elif not found["in_part"]:
+    elif not found["in_part"] and not found["unexplained"]:
         live = all(row["state"] == "live" and not row["offline_directories"] for row in brokers)
         text = f"all is well: {text}" if live else text
     text = f"of those shown, {text}" if found["in_part"] else text
+    why = [*found["in_part_because"]]
+    if count := found["unexplained"]:
+        why.append(f"{count} {'batch is' if count == 1 else 'batches are'} not explained")
     down = [f"broker {row['broker']} is {row['state']}" for row in brokers if row["state"] != "live"]
     down += [f"broker {row['broker']} has lost a directory" for row in brokers if row["offline_directories"]]
     more = [f"{len(down) - NAMED} more brokers are not well"] if len(down) > NAMED else []
-    return "; ".join([text, *down[:NAMED], *more])
+    return "; ".join([*why[:NAMED], text, *down[:NAMED], *more])
 
 
 def _behind(row: Row) -> set[int]:

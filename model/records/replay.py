@@ -171,10 +171,17 @@ def replay(image: ClusterImage, record: Record, rules: PartitionRules = RIGHT.pa
     try:
         after = rule(image, record, rules)
     except (DirectoryMismatch, StaleEpochError, _RefusalError) as reason:
-        raise ReplayError(f"cannot replay {record!r}: {reason}") from None
+        raise ReplayError(f"cannot replay {_named(record)}: {reason}") from None
     except (UnknownFlagError, _TakenDirectoryError) as reason:
-        raise ReplayError(f"cannot replay {record!r}: {reason}", "ILLEGAL_STATE") from None
+        raise ReplayError(f"cannot replay {_named(record)}: {reason}", "ILLEGAL_STATE") from None
     return evolve(after, next_offset=image.next_offset + 1)
+
+
+def _named(record: Record) -> str:
+    """A record by its kind and whom it concerns, in words."""
+    words = {"topic_id": "topic", "partition_id": "partition", "broker_id": "broker", "name": "name"}
+    about = (f" {word} {getattr(record, key)}" for key, word in words.items() if hasattr(record, key))
+    return f"{type(record).__name__} of{','.join(about)}"
 
 
 class _RefusalError(Exception):

@@ -89,7 +89,8 @@ def catch_up(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
 def is_harmed(before: FaultState, after: FaultState) -> bool:
     """Whether acknowledged records may have been lost on the way: a leader without them, or an unclean election."""
     recovering = bool(after.partition.recovering) and not bool(before.partition.recovering)
-    return recovering or (after.lost and not before.lost)
+    led = before.offline and not after.offline and int(after.partition.leader) not in before.holders
+    return recovering or led or (after.lost and not before.lost)
 
 
 @frozen
@@ -150,8 +151,7 @@ def prospects(state: FaultState, rules: RuleSet) -> Iterator[Prospect]:
         if not after.offline:
             killed = state if broker is None or asked else lose_power(state, broker, rules)
             leader = None if killed.offline else int(killed.partition.leader)
-            harmed = is_harmed(state, after) or int(after.partition.leader) not in state.holders
-            yield Prospect(broker, asked, int(after.partition.leader), harmed, leader)
+            yield Prospect(broker, asked, int(after.partition.leader), is_harmed(state, after), leader)
 
 
 @frozen

@@ -238,6 +238,7 @@ class SkipCount:
         aliases: the names that stand for those of the log; None: they stay.
         described: whether it shows a cluster as kafka-topics --describe does, WHOLE or IN_PART; else empty.
         starting: the brokers that such a text shows to be up, and still not to lead.
+        incomplete: why there may be more than was read, each once, in a few words.
     """
 
     allowed: int
@@ -249,10 +250,16 @@ class SkipCount:
     aliases: Aliases | None = None
     described: str = ""
     starting: frozenset[int] = frozenset()
+    incomplete: dict[str, None] = field(factory=dict)
 
     def note(self, text: str) -> None:
         """Note what a reader must know."""
         self.notes[text] = None
+
+    def lacks(self, what: str, text: str) -> None:
+        """Note that something is missing: in a few words, which are said first if there are any, and in full."""
+        self.incomplete.update({what: None} if what else {})
+        self.note(text)
 
     def problem(self, place: str, what: str) -> None:
         """Note one line or batch that cannot be decoded.
@@ -346,7 +353,8 @@ def read_compact(log: LogFiles, skipped: SkipCount) -> Iterator[Batch | CompactB
 def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[Batch | CompactBatch]:
     order = _Order(skipped)
     for path in log.files:
-        for part, found in _file(path, skipped, compact_form, path == log.files[-1]):
+        lives = Path(log.name) == path.parent
+        for part, found in _file(path, skipped, compact_form, path == log.files[-1], lives):
             snapshot = _SNAPSHOT.fullmatch(part)
             if snapshot is not None:
                 order = _Order(skipped, int(snapshot.group(1)))
@@ -382,12 +390,21 @@ class _Order:
     _epoch: int = 0
 
     def admits(self, batch: Batch | CompactBatch) -> bool:
-        """Whether a batch is one of the log; what is left out is counted, and so is what is missing before it."""
+        """Whether a batch is one of the log; what is left out is counted, and so is what is missing before it.
+
+        Raises:
+            LogError: where the first batch is not that of offset 0, and no snapshot is before it.
+        """
         if self._due is None and self.snapshot_end is not None:
             if batch.last_offset < self.snapshot_end:
                 self.skipped.in_snapshot += 1
                 return False
             self._due = self.snapshot_end
+        if self._due is None and batch.base_offset:
+            raise LogError(
+                f"{batch.place}: the log begins at offset {batch.base_offset}, and no snapshot precedes it: topics and "
+                "brokers before that are not known; add the newest .checkpoint, or the segments before"
+            )
         if self._due is not None and batch.base_offset != self._due:
             self._misplaced(batch, self._due)
             if batch.base_offset < self._due:
@@ -420,14 +437,15 @@ Part: TypeAlias = tuple[str, Iterator[Batch | CompactBatch]]
 """What a file holds of one file of a log: its name, and its batches."""
 
 
-def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Iterator[Part]:
+def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool, lives: bool) -> Iterator[Part]:
+    """The batches of a file; `lives`: of a folder, the last batch of which a controller may be about to write."""
     data, suffix, is_whole = _standard_input() if path == STDIN else read_bytes(path, MAX_LOG_BYTES), path.suffix, True
     name = "standard input" if path == STDIN else str(path) if skipped.aliases is None else path.name
     if data.startswith(_GZIP):
         data, is_whole = _unpacked(data, name)
         suffix = Path(path.stem).suffix if suffix == ".gz" else suffix
         if not is_whole:
-            skipped.note(f"WARNING: {name}: the compressed file is cut off: what it held behind is missing")
+            skipped.lacks(CUT, f"WARNING: {name}: the compressed file is cut off: what it held behind is missing")
     encoding = pasted.encoding_of(data)
     segment = suffix in BINARY or (path == STDIN and b"\0" in data[:_HEAD] and encoding == "utf-8-sig")
     if segment and not data.startswith((b"Dumping", b"SLF4J", b"{")):
@@ -435,7 +453,7 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Ite
         if last and not skipped.grows:
             if segments.is_cut(data, whole):
                 left = f"{len(data) - whole} bytes are no whole batch: the file is cut off here; left out"
-                skipped.note(f"WARNING: {name}: byte {whole}: {left}")
+                skipped.lacks("" if lives else CUT, f"WARNING: {name}: byte {whole}: {left}")
             else:  # zeros, or damage, which is refused where it is met
                 whole = len(data)
         yield path.name, segments.batches(data[:whole], name, skipped.problem, compact_form)
@@ -446,7 +464,7 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Ite
     except UnicodeDecodeError:
         raise LogError(f"{name}: neither text nor a file named as a segment ({', '.join(BINARY)})") from None
     if decoder.getstate()[0]:
-        skipped.note(f"WARNING: {name}: the text ends within a character, which is left out")
+        skipped.lacks(CUT, f"WARNING: {name}: the text ends within a character, which is left out")
     yield from _text(text if is_whole else text[: text.rfind("\n") + 1], name, skipped, path.name, is_whole)
 
 
@@ -463,14 +481,15 @@ def _text(text: str, name: str, skipped: SkipCount, part: str, is_whole: bool) -
             raise LogError(f"{name}: the text begins within a batch, so that what was before is missing; {_WHOLE}")
         whole = _without_tail(lines)
         if len(whole) < len(lines):
-            skipped.note(f"WARNING: {name}:{len(whole) + 1}: the text ends within the batch that begins here; left out")
+            left = "the text ends within the batch that begins here; left out"
+            skipped.lacks(CUT, f"WARNING: {name}:{len(whole) + 1}: {left}")
         for dumped, first, end in _dumped(whole, part):
             yield dumped, dump_batches(whole[first:end], name, skipped.problem, first + 1)
     else:
         if not any('"offset"' in line for line in lines):
-            skipped.note(NO_OFFSETS)
+            skipped.lacks("the records have no offsets", NO_OFFSETS)
         if not text.endswith("\n") and lines[-1].count("{") > lines[-1].count("}"):
-            skipped.note(f"WARNING: {name}:{len(lines)}: the text ends within a record, which is left out")
+            skipped.lacks(CUT, f"WARNING: {name}:{len(lines)}: the text ends within a record, which is left out")
             lines = lines[:-1]
         yield part, line_batches(lines, name, skipped.problem)
 
@@ -551,6 +570,9 @@ WHOLE, IN_PART = "whole", "in part"
 _DUMP, _RECORD_LINE = "dump", "record"
 
 _WHOLE = "give all of the log, or a snapshot and what follows it"
+
+CUT = "the log is cut off"
+"""What is said first of a log of which the end is missing."""
 
 NO_OFFSETS = (
     "WARNING: the records have no offsets, which are counted from 0: what compares them with epochs of brokers is not "

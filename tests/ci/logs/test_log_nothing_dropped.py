@@ -16,7 +16,7 @@ from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.format.segments import CRC_FROM, HEADER
 from kraftcheck.ci.logs.report import ReplayOptions
-from tests.shared.captures import DEAD_LEADER, ELR, batches, cut, json_lines
+from tests.shared.captures import DEAD_LEADER, ELR, TROUBLE, batches, cut, json_lines
 from tests.shared.commands import kraftcheck
 
 DUMP, OTHER = ELR / "decoded.txt", DEAD_LEADER / "decoded.txt"
@@ -213,3 +213,77 @@ def test_unknown_kinds_in_a_snapshot_are_warned_of(tmp_path: Path) -> None:
     path = tmp_path / "snapshot.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in [*head, *shifted]), encoding="utf-8")
     assert "UNKNOWN_99" in kraftcheck("replay", path).out + kraftcheck("replay", path).err
+
+
+def tail(form: str, place: Path, offset: int) -> Path:
+    """What a captured log holds from the batch on that begins at an offset."""
+    path = place / {"dump": "t.txt", "JSON lines": "t.jsonl"}.get(form, f"{offset:020}.log")
+    if form == "dump":
+        path.write_text(text(ELR)[text(ELR).index(f"baseOffset: {offset} ") :], encoding="utf-8")
+    elif form == "JSON lines":
+        path.write_text(json_lines(b for b in batches() if b.base_offset >= offset), encoding="utf-8")
+    else:
+        path.write_bytes(cut(offset, folder=ELR))
+    return place if form == "folder" else path
+
+
+TOOLS = ("elect-leaders", "--election-type", "unclean", "--all-topic-partitions", "--dry-run", "--snapshot")
+WORDS = (("status",), ("replay",), ("whatif", "--prometheus", "-"), TOOLS,
+         ("unclean-recovery", "--all-offline-partitions", "--show-replica-info", "--snapshot"))  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["dump", "JSON lines", "segment", "folder"])
+@pytest.mark.parametrize("words", WORDS, ids=[words[0] for words in WORDS])
+def test_an_end_without_its_beginning_is_refused(words: tuple[str, ...], form: str, tmp_path: Path) -> None:
+    """A log that begins behind offset 0, and behind no snapshot, is refused with place and mend."""
+    offset = batches()[-2].base_offset
+    path = tail(form, tmp_path, offset)
+    refusal = kraftcheck(*words, path).refusal()
+    assert f"begins at offset {offset}, and no snapshot precedes it" in refusal
+    assert refusal.startswith(str(path))
+    assert "add the newest .checkpoint" in refusal
+
+
+def test_a_record_that_builds_on_nothing_is_named_in_words(tmp_path: Path) -> None:
+    """A record of a topic that no record made is refused with its line, its kind and the mend."""
+    path = tmp_path / "log.jsonl"
+    rows = [row for row in jsonl(ELR).splitlines(keepends=True) if '"PARTITION_RECORD"' in row]
+    payload = {key: json.loads(rows[0])[key] for key in ("type", "version", "data")}
+    path.write_text(json.dumps(payload) + "\n", encoding="utf-8")
+    refusal = kraftcheck("status", path).refusal()
+    assert refusal.startswith(f"{path}:1: ")
+    assert "PartitionRecord of topic" in refusal
+    assert "(" not in refusal
+    assert refusal.endswith("give all of the log, or the newest snapshot and what follows it")
+
+
+@pytest.mark.parametrize("lines", [5, 13, 40])
+def test_a_log_that_is_cut_off_is_never_well(lines: int, tmp_path: Path) -> None:
+    """A dump that ends within a batch says so in its first line, names no broker that may be stopped, and exits 10."""
+    path = tmp_path / "cut.txt"
+    path.write_text("".join((TROUBLE / "decoded.txt").read_text("utf-8").splitlines(keepends=True)[:lines]), "utf-8")
+    ran = kraftcheck("status", path)
+    assert (ran.code, ran.out.splitlines()[0].split(";")[0]) == (10, "the log is cut off")
+    assert "may be stopped now" not in ran.out
+    assert "all is well" not in ran.out
+
+
+def test_a_batch_that_is_being_written_is_left_out_of_a_folder(tmp_path: Path) -> None:
+    """A controller's folder may end within a batch, which is said and changes nothing; a segment alone is cut off."""
+    whole, half = cut(0, 20), cut(20)[:40]
+    (tmp_path / SEGMENT).write_bytes(whole + half)
+    folder, alone = (kraftcheck("status", place) for place in (tmp_path, tmp_path / SEGMENT))
+    assert (folder.code, alone.code) == (0, 10)
+    assert "40 bytes are no whole batch" in folder.out
+    assert alone.out.startswith("the log is cut off; ")
+
+
+def test_records_without_offsets_are_never_well(tmp_path: Path) -> None:
+    """Payloads alone do not tell whether they are all: the first line says so, and the exit code is 10."""
+    path = tmp_path / "payloads.txt"
+    rows = (json.loads(row) for row in json_lines(b for b in batches(TROUBLE) if b.base_offset < 20).splitlines())
+    kept = ({key: row[key] for key in ("type", "version", "data")} for row in rows if not row.get("control"))
+    path.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
+    ran = kraftcheck("status", path)
+    assert ran.code == 10
+    assert ran.out.startswith("the records have no offsets; ")

@@ -189,6 +189,9 @@ def test_a_log_that_is_not_explained_says_so(tmp_path: Path) -> None:
     assert "may be wrong" not in kraftcheck("status", ELR).out
 
 
+SUPPORTED = {"name": "metadata.version", "minSupportedVersion": 1, "maxSupportedVersion": 21}
+
+
 def made(place: Path, brokers: int, *replicas: tuple[int, ...], dead: tuple[int, ...] = ()) -> Ran:
     """The status of a made log of 3.9: brokers that are unfenced, partitions that their first replica leads."""
     ids = (A, B, "Zzzzzzzzzzzzzzzzzzzzzw")
@@ -196,8 +199,8 @@ def made(place: Path, brokers: int, *replicas: tuple[int, ...], dead: tuple[int,
     rows: list[tuple[str, dict[str, Any]]] = [("FEATURE_LEVEL_RECORD", version)]
     for broker in range(brokers):
         epoch = len(rows)
-        data = {"brokerId": broker, "incarnationId": ids[broker], "brokerEpoch": epoch, "endPoints": [], "features": [],
-                "rack": None, "logDirs": [ids[broker]]}  # fmt: skip
+        data = {"brokerId": broker, "incarnationId": ids[broker], "brokerEpoch": epoch, "endPoints": [],
+                "features": [{**SUPPORTED}], "rack": None, "logDirs": [ids[broker]]}  # fmt: skip
         rows.append(("REGISTER_BROKER_RECORD", data))
         if broker not in dead:
             change = {"brokerId": broker, "brokerEpoch": epoch, "fenced": -1}
@@ -212,7 +215,9 @@ def made(place: Path, brokers: int, *replicas: tuple[int, ...], dead: tuple[int,
         }))  # fmt: skip
     versions = {"REGISTER_BROKER_RECORD": 3, "PARTITION_RECORD": 1, "BROKER_REGISTRATION_CHANGE_RECORD": 1}
     path = place / "made.jsonl"
-    lines = ({"offset": n, "type": t, "version": versions.get(t, 0), "data": data} for n, (t, data) in enumerate(rows))
+    created = len(rows) - len(replicas) - 1
+    lines = ({"offset": n, "batch": min(n, created) if replicas else n, "type": t, "version": versions.get(t, 0),
+              "data": data} for n, (t, data) in enumerate(rows))  # fmt: skip
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return kraftcheck("status", path)
 
@@ -234,10 +239,54 @@ def test_a_cluster_of_one_broker_is_one_fault_away(tmp_path: Path) -> None:
 
 def test_a_cluster_in_health_exits_zero(tmp_path: Path) -> None:
     """Every partition survives any fault: the line says so, and who may be stopped."""
-    ran = made(tmp_path, 3, (0, 1, 2), (1, 2))
+    ran = made(tmp_path, 3, (0, 1, 2), (1, 2, 0))
     assert (ran.code, ran.out.splitlines()[0]) == (0, "all is well: each of 2 partitions survives any one fault")
     assert [f"  broker {broker} may be stopped now" in ran.out.splitlines() for broker in range(3)] == [True] * 3
     assert "rolling restart: 1, 2, 0; before each" in ran.out  # 0 is the controller of a log that names none
+
+
+def test_a_batch_that_is_not_explained_is_never_well(tmp_path: Path) -> None:
+    """With every partition in health and a record of an unknown shape: the first line counts it, and the exit is 10."""
+    made(tmp_path, 3, (0, 1, 2))
+    path = tmp_path / "made.jsonl"
+    change = {"partitionId": 0, "topicId": A, "leader": 1}
+    row = {"offset": 9, "type": "PARTITION_CHANGE_RECORD", "version": 0, "data": change | {"isr": [1, 0, 2]}}
+    path.write_text(path.read_text(encoding="utf-8") + json.dumps(row) + "\n", encoding="utf-8")
+    ran = kraftcheck("status", path)
+    assert (ran.code, ran.out.splitlines()[0]) == (
+        10, "1 batch is not explained; each of 1 partition survives any one fault"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "told"),
+    [
+        ({"leader": 99, "isr": [99]}, 14, "foo-0 has no replica on 99, which it names as in sync or as its leader"),
+        ({"leader": 1, "isr": [0, 2]}, 10, "foo-0 is led by 1, which is not in its ISR"),
+        ({"leader": 99}, 14, "foo-0 is led by 99, which is not in its ISR"),
+    ],
+)
+def test_an_impossible_leader_is_named(change: dict[str, Any], code: int, told: str, tmp_path: Path) -> None:
+    """A leader outside of the ISR, or of the replicas, is said first; one that is not registered leads nothing."""
+    made(tmp_path, 3, (0, 1, 2))
+    path = tmp_path / "made.jsonl"
+    text = path.read_text(encoding="utf-8").splitlines()
+    row = json.loads(text[-1])
+    text[-1] = json.dumps(row | {"data": row["data"] | change})
+    path.write_text("\n".join(text) + "\n", encoding="utf-8")
+    ran = kraftcheck("status", path)
+    assert (ran.code, ran.out.splitlines()[0].split("; ")[0]) == (code, told)
+    assert "all is well" not in ran.out
+
+
+def test_a_step_names_every_partition_that_may_lose_by_it(tmp_path: Path) -> None:
+    """Who is elected without what it had not flushed may lose records: the step that brings it back says so of each."""
+    document = told(cut(tmp_path, 100))
+    lossy = {(row["topic"], row["partition"]) for row in document["partitions"] for one in row["leads_again"]
+             if one["may_lose"] and one["start"] == 2}  # fmt: skip
+    step = document["way_back"][0]
+    assert (step["start"], {*step["may_lose"]}) == (2, {f"{topic}-{index}" for topic, index in lossy})
+    assert len(lossy) == 2
 
 
 def test_rows_beyond_some_are_counted(tmp_path: Path) -> None:

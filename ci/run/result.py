@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 from attrs import field, frozen
@@ -33,6 +32,7 @@ from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.drawings.svg import svg
 from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.columns import field_values, names_of, set_slots, set_texts
+from kraftcheck.solvers.program.parts import file_part
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict
 from kraftcheck.solvers.traces import itf
@@ -124,7 +124,7 @@ def shortest_first(found: Sequence[Trace]) -> list[Trace]:
 
 def trace_name(claim: str) -> str:
     """The name of the file for the trace of a property; a long one is cut, and a digest keeps it apart."""
-    name = quote(claim, safe=" +")
+    name = file_part(claim)
     if len(name) > LONGEST_NAME:
         name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(claim.encode()).hexdigest()[:12]}"
     return f"{name}{TRACE}"

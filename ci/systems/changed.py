@@ -58,6 +58,7 @@ from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent
 from kraftcheck.model.systems.elections.triggers import Triggers, finish, permits
 from kraftcheck.model.triggers import table
 from kraftcheck.properties.catalogue import find
+from kraftcheck.solvers.program.parts import unreadable
 
 Part = TypeVar("Part")
 _CHOICE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -200,6 +201,8 @@ class ChangedSystem(System):
         Raises:
             ChangeError: for a name that there is, a bound that there is not, and a value out of its range.
         """
+        if fault := unreadable(name):
+            raise ChangeError(f"{caller()}: among the scopes, {fault}")
         if name in self.scopes:
             raise ChangeError(f"{caller()}: {self.name} has a scope {name!r} already; give it another name")
         try:

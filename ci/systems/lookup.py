@@ -35,7 +35,7 @@ from kraftcheck.properties.catalogue import find as find_in_catalogue
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.properties.register.rules import UNCOVERED
-from kraftcheck.solvers.program.parts import RAISED
+from kraftcheck.solvers.program.parts import RAISED, line_of, unreadable
 from kraftcheck.solvers.program.program import KINDS, recovery_actions
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
@@ -75,13 +75,16 @@ def _import(name: str) -> Any:
         hint = "; run from the folder that holds it" if missing else ""
         raise Refusal(f"cannot import {name}: {error}{hint}") from error
     except RAISED as error:
-        raise Refusal(f"importing {name} raised {type(error).__name__}: {error}{_line_in(error)}") from error
+        told = f"importing {name} raised {type(error).__name__}: {error}"
+        raise Refusal(f"{line}: {told}" if (line := _line_in(error)) else told) from error
 
 
 def _line_in(error: BaseException) -> str:
-    """The line of an imported file that raised an error, in parentheses; empty where the error names it itself."""
+    """The line of an imported file that raised an error, without folders; empty where the error names it itself."""
     line = place_of(error)
-    return "" if line is None or isinstance(error, SyntaxError) or line.startswith(f"{__file__}:") else f" ({line})"
+    if line is None or isinstance(error, SyntaxError) or line.startswith(f"{__file__}:"):
+        return ""
+    return line.rpartition("/")[2]
 
 
 def _import_file(path: Path) -> Any:
@@ -110,6 +113,8 @@ def properties_of(name: str, system: System, setting: Setting) -> tuple[Property
     for claim in claims:
         if not isinstance(claim, Property):
             raise Refusal(f"{name}: properties gave {claim!r}, not a kraftcheck.Property")
+        if fault := unreadable(claim.id):
+            raise Refusal(f"{name}: among the properties, {fault}{line_of(claim.predicate)}")
         if claim.kind not in KINDS:
             raise Refusal(f"{name}: property {claim.id} has kind {claim.kind!r}; {nearest(claim.kind, KINDS)}")
     _check_refuting(name, system, claims)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.added import SHOWN
+from kraftcheck import model
+from kraftcheck.ci.systems.added import SHOWN, is_on
 from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
@@ -347,13 +350,33 @@ def traced(
     except ScopeError as error:
         raise Refusal(str(error)) from error
     except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
-        raise Refusal(f"{chosen.name}: {error}{cheaper(chosen.system, chosen.setting)}") from error
+        raise Refusal(_at_fault(chosen, f"{error}{cheaper(chosen.system, chosen.setting)}")) from error
     except Refusal:
         raise
     except RAISED as error:
         if chosen.shipped:
             raise
-        raise Refusal(f"{chosen.name}: tracing it raised {type(error).__name__}: {error}") from error
+        raise Refusal(_at_fault(chosen, f"tracing it raised {type(error).__name__}: {error}")) from error
+
+
+_PACKAGE = str(Path(model.__file__).parent.parent)
+_LINE = re.compile(r"^(?P<before>[^\s()]+\.py:\d+): | \((?P<after>[^\s()]+\.py:\d+)\)$")
+"""The line of a rule that a fault begins or ends with."""
+
+
+def _at_fault(chosen: Subject, fault: str) -> str:
+    """A fault of a system in a line.
+
+    Of a changed system it begins with the line of its author: the one that the fault names, or else those of the
+    changes that are there, for the rest is shipped.
+    """
+    parts = [one for one in getattr(chosen.whole, "parts", ()) if hasattr(one, "place") and is_on(one, chosen.setting)]
+    if not parts:
+        return f"{chosen.name}: {fault}"
+    line = _LINE.search(fault)
+    at, said = ("", fault) if line is None else (line["before"] or line["after"], fault.replace(line[0], ""))
+    own = at.rpartition("/")[2] if at and not at.startswith(_PACKAGE) else ""
+    return f"{own or ' or '.join(dict.fromkeys(one.place for one in parts))}: {said}"
 
 
 @contextlib.contextmanager

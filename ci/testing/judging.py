@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,14 +79,19 @@ class JudgementRequest:
     @classmethod
     def of(
         cls, system: str | System, *, scope: str | None = None, rules: str | None = None,
-        bounds: Mapping[str, int] | None = None, expect: Mapping[str, str] | None = None, engine: str = "explore",
-        threads: int = 1, runs: int | None = None, steps: int | None = None, seed: int = 1, strict: bool = False,
-        symmetry: bool | str = False, reduce: str = NONE,
+        bounds: Mapping[str, int] | None = None, properties: Sequence[str] = (),
+        expect: Mapping[str, str] | None = None, engine: str = "explore", threads: int = 1, runs: int | None = None,
+        steps: int | None = None, seed: int = 1, strict: bool = False, symmetry: bool | str = False, reduce: str = NONE,
     ) -> JudgementRequest:  # fmt: skip
-        """The arguments of a marker, checked; raises Refusal naming what is unknown or out of range."""
+        """The arguments of a marker, checked; raises Refusal naming what is unknown or out of range.
+
+        `properties` names those that are judged besides deadlock; empty: all.
+        """
+        if isinstance(properties, str):
+            raise Refusal(f"properties takes a list of ids, not {properties!r}; write [{properties!r}]")
         if not isinstance(engine, str) or engine not in ENGINES:
             raise Refusal(f"unknown engine {engine!r}; {nearest(str(engine), ENGINES)}")
-        chosen = subject(system, scope, bounds or {}, rules)
+        chosen = subject(system, scope, bounds or {}, rules, properties)
         check_switches(chosen)
         if engine != "explore":
             refuse_liveness(chosen, f"the engine {engine} judges")
@@ -95,7 +100,7 @@ class JudgementRequest:
         own = "" if chosen.shipped else fingerprint(program(chosen))
         how = symmetry_of(symmetry), reduce
         request = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict, *how, own)
-        names = properties(request)
+        names = items_of(request)
         for name in request.expect:
             if name in unjudged(request):
                 raise Refusal(f"expect names {name!r}, which {engine} does not judge; leave one of the two out")
@@ -108,13 +113,13 @@ class JudgementRequest:
         setting = self.chosen.setting
         facts = (
             self.chosen.name, dict(setting.bounds), self.chosen.rules, self.engine, self.strict,
-            self.symmetry, self.reduce, self.fingerprint,
+            self.symmetry, self.reduce, self.fingerprint, items_of(self),
         )  # fmt: skip
         effort = () if self.engine == "explore" else (self.runs, self.steps, self.seed)
         return f"{self.chosen.name}-{hashlib.sha256(repr((facts, effort)).encode()).hexdigest()[:16]}"
 
 
-def properties(request: JudgementRequest) -> list[str]:
+def items_of(request: JudgementRequest) -> list[str]:
     """The properties that are items, deadlock last."""
     chosen = request.chosen
     return [*(claim.id for claim in properties_of(chosen.name, chosen.system, chosen.setting)), DEADLOCK]

@@ -56,9 +56,10 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--kraftcheck-out: {error}") from error
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(system, scope=None, rules=None, bounds={{}}, expect={{}}, engine='explore', threads=1, runs=None, "
-        "steps=None, seed=1, strict=False, symmetry=False, reduce='none'): an item for each property of the system, "
-        "a name, 'module:attribute' or a System; expect maps a property to another verdict, such as 'refuted 3'; "
+        f"{MARKER}(system, scope=None, rules=None, bounds={{}}, properties=(), expect={{}}, engine='explore', "
+        "threads=1, runs=None, steps=None, seed=1, strict=False, symmetry=False, reduce='none'): an item for each "
+        "property of the system, a name, 'module:attribute' or a System, or for those named and deadlock; "
+        "expect maps a property to another verdict, such as 'refuted 3'; "
         "engine is 'explore', 'simulate' or 'hypothesis'",
     )
 
@@ -69,7 +70,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None or FIXTURE not in metafunc.fixturenames:
         return
     from kraftcheck.ci.terminal.refusal import Refusal
-    from kraftcheck.ci.testing.judging import properties
+    from kraftcheck.ci.testing.judging import items_of
 
     try:
         request = _asked(metafunc.definition, marker)
@@ -79,7 +80,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     # the mark is pytest-xdist's: where that is absent, pytest warns of a mark that nobody registered
     shared = metafunc.config.pluginmanager.hasplugin("xdist")
     marks = [pytest.mark.xdist_group(request.key())] if shared else []
-    cases = [pytest.param((request, name), id=name, marks=marks) for name in properties(request)]
+    cases = [pytest.param((request, name), id=name, marks=marks) for name in items_of(request)]
     metafunc.parametrize(FIXTURE, cases, indirect=True)
 
 

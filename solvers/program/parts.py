@@ -11,6 +11,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from attrs import field, frozen
 from attrs.exceptions import FrozenInstanceError
@@ -28,7 +29,7 @@ from kraftcheck.model.language.symbolic import (
     record_fields,
     variable,
 )
-from kraftcheck.model.language.system import Action, Property, Setting
+from kraftcheck.model.language.system import Action, Property, Setting, Step
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import RuleError, all_of, any_of
 from kraftcheck.model.nearest import nearest
@@ -259,6 +260,22 @@ def ask_twice(
     return first
 
 
+def unchanged_by(what: str, given: Any, question: Callable[[], T], rule: Callable[..., Any] | None) -> T:
+    """The answer to a question that is asked of a state or a step.
+
+    Raises:
+        SystemFault: when the rule changes what it is given: the next rule would be asked about another state.
+    """
+    states = (given.before, given.after) if isinstance(given, Step) else (given,)
+    held = [value for _, value in leaves(states)]
+    answer = question()
+    now = [value for _, value in leaves(states)]
+    if len(held) != len(now) or not all(map(_same_leaf, held, now)):
+        mend = "return evolve(state, field=value)"
+        raise SystemFault(f"{what} changes the state that it is given; {mend}{line_of(rule)}")
+    return answer
+
+
 def made_twice(
     what: str, make: Callable[[], Iterable[T]], values: Callable[[T], Any]
 ) -> tuple[tuple[T, ...], tuple[T, ...]]:
@@ -310,8 +327,25 @@ def check_refusals(graph: Graph) -> None:
         raise UntraceableRule(graph.refusals[0])
 
 
-def check_distinct(what: str, named: Iterable[tuple[str, Callable[..., Any]]]) -> None:
-    """Refuse two things of one name: reports and traces would take one for the other.
+def unreadable(name: Any) -> str:
+    """Why nobody can read a name in a report, a trace or the name of a file; empty where one can."""
+    if not isinstance(name, str) or not name.strip():
+        return f"{name!r} is no name; give it one of letters that show"
+    return "" if name.isprintable() else f"the name {name!r} has characters that do not show; leave them out"
+
+
+def file_part(text: str) -> str:
+    """A name as a part of the name of a file that no folder hides: without `/`, and without a dot at its start.
+
+    >>> file_part("../odd id")
+    '%2E.%2Fodd id'
+    """
+    name = quote(text, safe=" +")
+    return f"%2E{name[1:]}" if name.startswith(".") else name
+
+
+def check_names(what: str, named: Iterable[tuple[str, Callable[..., Any]]]) -> None:
+    """Refuse a name that nobody can read, and two things of one name: reports would take one for the other.
 
     Args:
         what: they are, in the plural.
@@ -322,6 +356,8 @@ def check_distinct(what: str, named: Iterable[tuple[str, Callable[..., Any]]]) -
     """
     rules: dict[str, list[Callable[..., Any]]] = {}
     for name, rule in named:
+        if fault := unreadable(name):
+            raise SystemFault(f"among the {what}, {fault}{line_of(rule)}")
         rules.setdefault(name, []).append(rule)
     for name, same in rules.items():
         if len(same) > 1:

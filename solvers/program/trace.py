@@ -32,8 +32,8 @@ from kraftcheck.solvers.program.parts import (
     Choices,
     SystemFault,
     ask,
-    check_distinct,
     check_frozen,
+    check_names,
     check_refusals,
     claims_of,
     free_arguments,
@@ -263,7 +263,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
 def _properties(system: System, setting: Setting, free: bool) -> tuple[Property, ...]:
     """The properties; what is about all that may follow is refused where states are not followed."""
     properties = claims_of("properties", system.properties, setting)
-    check_distinct("properties", ((claim.id, claim.predicate) for claim in properties))
+    check_names("properties", ((claim.id, claim.predicate) for claim in properties))
     for claim in () if system.within is None or free else properties:
         if claim.kind == "recovers" or claim.kind in LIVENESS:
             raise SystemFault(
@@ -278,7 +278,7 @@ def _properties(system: System, setting: Setting, free: bool) -> tuple[Property,
 def _actions(system: System, setting: Setting, graph: Graph | None) -> tuple[tuple[Action, ...], Truths]:
     """The actions, and what asks their rules, and those of the same ones made anew."""
     actions, again = made_twice("actions", lambda: system.actions(setting), _values)
-    check_distinct("actions", ((action.name, action.effect) for action in actions))
+    check_names("actions", ((action.name, action.effect) for action in actions))
     anew = {action.name: action for action in again}
     return actions, Truths(Graph() if graph is None else graph, ask_twice=graph is None, anew=anew)
 

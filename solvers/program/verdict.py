@@ -16,7 +16,7 @@ from kraftcheck.model.language.system import LIVENESS, UNNAMED, Action, Outcome,
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.solvers.program.evaluation import conjuncts as parts_of
-from kraftcheck.solvers.program.parts import SystemFault, ask, ask_twice, line_of
+from kraftcheck.solvers.program.parts import SystemFault, ask, ask_twice, line_of, unchanged_by
 
 DEADLOCK = "deadlock"
 """Id of the built-in property that a state without successors is quiescent."""
@@ -237,25 +237,28 @@ class Truths:
 
     def answer(
         self, what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None,
-        anew: Callable[[], T] | None = None,
+        anew: Callable[[], T] | None = None, given: Any = (),
     ) -> T:  # fmt: skip
-        """The answer of a rule; what the rule raises is reported as its fault."""
-        return ask_twice(what, question, rule, anew) if self.ask_twice else ask(what, question, rule)
+        """The answer of a rule; what the rule raises is reported as its fault, and what it changes of what is given."""
+        if not self.ask_twice:
+            return ask(what, question, rule)
+        return unchanged_by(what, given, lambda: ask_twice(what, question, rule, anew), rule)
 
     def outcome(self, action: Action, state: Any, arguments: Mapping[str, Any]) -> Outcome:
         """What a step of an action gives."""
         again = self.anew.get(action.name, action)
         return self.answer(
             f"action {action.name}, effect", lambda: action.outcome(state, arguments), action.effect,
-            lambda: again.outcome(state, arguments),
+            lambda: again.outcome(state, arguments), state,
         )  # fmt: skip
 
     def guard(self, action: Action, state: Any, arguments: Mapping[str, Any]) -> dict[str, Term]:
         """The named conjuncts of an action's guard."""
         what, again = f"action {action.name}, guard", self.anew.get(action.name, action)
         parts = self.answer(
-            what, lambda: action.guards(state, arguments), action.guard, lambda: again.guards(state, arguments)
-        )
+            what, lambda: action.guards(state, arguments), action.guard, lambda: again.guards(state, arguments),
+            state,
+        )  # fmt: skip
         return {
             name: self.truth(what if name == UNNAMED else f"{what} {name}", part, action.guard)
             for name, part in parts.items()
@@ -263,7 +266,7 @@ class Truths:
 
     def claim(self, claim: Property, subject: Any) -> Term:
         """The truth of a property."""
-        return self._conjunction(f"property {claim.id}", lambda: claim.parts(subject), claim.predicate)
+        return self._conjunction(f"property {claim.id}", lambda: claim.parts(subject), claim.predicate, subject)
 
     def content(self, claim: Property, subject: Any) -> tuple[Term, Term]:
         """The truth of a property, and the truth that it says something of the subject.
@@ -282,11 +285,14 @@ class Truths:
 
     def start(self, claim: Property, state: Any) -> Term:
         """What a property claims of initial states."""
-        return self._conjunction(f"property {claim.id}, initially", lambda: start_parts(claim, state), claim.predicate)
+        return self._conjunction(f"property {claim.id}, initially", lambda: start_parts(claim, state), claim.predicate,
+                                 state)  # fmt: skip
 
-    def _conjunction(self, what: str, question: Callable[[], Mapping[str, Truth]], rule: Callable[..., Any]) -> Term:
+    def _conjunction(
+        self, what: str, question: Callable[[], Mapping[str, Truth]], rule: Callable[..., Any], given: Any
+    ) -> Term:  # fmt: skip
         result = self.graph.constant(True)
-        for name, part in self.answer(what, question, rule).items():
+        for name, part in self.answer(what, question, rule, given=given).items():
             result = self.graph.lift(self.graph.apply("and", result, self.truth(f"{what} ({name})", part, rule)))
         return result
 

@@ -19,7 +19,7 @@ from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import Action, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import all_of
-from kraftcheck.solvers.program.parts import check_distinct
+from kraftcheck.solvers.program.parts import check_names
 from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.trace import constrained
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace, TraceStep, start_parts
@@ -98,7 +98,7 @@ class Integers:
         """Ask the system for its parts."""
         system, setting = constrained(self.system), self.setting
         actions = tuple(system.actions(setting))
-        check_distinct("actions", ((action.name, action.effect) for action in actions))
+        check_names("actions", ((action.name, action.effect) for action in actions))
         parts = {
             "actions": actions,
             "initial": initial_states(system, setting),
@@ -108,7 +108,7 @@ class Integers:
         }
         for name, value in parts.items():
             object.__setattr__(self, name, value)
-        check_distinct("properties", ((claim.id, claim.predicate) for claim in self.properties))
+        check_names("properties", ((claim.id, claim.predicate) for claim in self.properties))
 
     def of_kind(self, *kinds: str) -> tuple[Property, ...]:
         """The properties of some kinds."""

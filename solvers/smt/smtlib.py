@@ -8,12 +8,12 @@ import importlib.util
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import z3
 from attrs import frozen
 
 from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.program.parts import file_part
 from kraftcheck.solvers.smt.facts import NeededFacts
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.printer import Printer
@@ -91,7 +91,7 @@ class Script:
     def name(self) -> str:
         """A file name that no other query of the proof has, whatever action and claim are named."""
         words = self.obligation.action, self.obligation.claim
-        name = "--".join(quote(word, safe=" +") for word in words)
+        name = "--".join(map(file_part, words))
         if len(name) > LONGEST_NAME or name.count("--") > 1:
             name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(repr(words).encode()).hexdigest()[:12]}"
         return f"{name}.smt2"

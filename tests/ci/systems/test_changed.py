@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from attrs import evolve
 import kraftcheck as kc
 from kraftcheck.ci.prove import request
 from kraftcheck.ci.systems.added import DECIDED
-from kraftcheck.ci.systems.subject import subject
+from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.words import NOTED, RuleError
 from kraftcheck.solvers.audit import traced_sample
@@ -177,6 +179,42 @@ def test_a_change_that_changes_nothing_is_refused(tmp_path: Path) -> None:
     ran = kraftcheck("explore", f"{tmp_path}/mykip.py:KIP", "--scope", "tiny", "--quiet")
     assert ran.refusal().startswith(f"mykip.py:4: in the place of {RULE} it changes nothing in ")
     assert f"with {RULE} of mykip.py:4" in kraftcheck("list", f"{tmp_path}/mykip.py:KIP").out
+
+
+def _now_and_then(self: Any, rules: Any, rule: Any) -> Any:
+    return self.elr if next(TICKS) % 2 else rule(self, rules)
+
+
+def _leaderless(state: Any) -> Any:
+    object.__setattr__(state, "leader", -1)
+    return state
+
+
+TICKS = itertools.count()
+OWN = r"^test_changed.py:\d+: "
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (lambda: changed(_now_and_then), "action .*, effect gave two answers to the same question.* calls$"),
+        (lambda: changed(lambda self, rules, rule: self.elr if self.isr.is_empty() else rule(self, rules)),
+         "a symbolic word was used as a condition"),
+        (lambda: changed(lambda self, rules, rule: self.elr if type(self.leader) in (int,) else rule(self, rules)),
+         ".* on ints"),
+        (lambda: PLAIN.action(kc.Action("nap", _leaderless)), "action nap, effect changes the state"),
+        (lambda: PLAIN.action(kc.Action("", lambda s: s)), "among the actions, '' is no name"),
+        (lambda: PLAIN.action(kc.Action("a\nb", lambda s: s)), "among the actions, the name .* do not show"),
+        (lambda: PLAIN.property(kc.always("", "odd", lambda s: True)), "among the properties, '' is no name"),
+        (lambda: PLAIN.scope("", brokers=2), "among the scopes, '' is no name"),
+    ],
+)
+def test_a_fault_of_a_change_begins_with_its_line(make: Callable[[], kc.System], fault: str) -> None:
+    """What tracing finds, in the change or in a shipped action that calls it, begins with the author's file and
+    line."""
+    with pytest.raises(kc.Refusal, match=OWN + fault) as refused:
+        program(subject(make(), "tiny", {}, "fixed"))
+    assert "triggers.py" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,8 @@ def test_faulty_system_is_refused(name: str, told: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("raise ValueError('a\\nb')", "importing {} raised ValueError: a b"),
+        ("raise ValueError('a\\nb')", "{}.py:1: importing {} raised ValueError: a b"),
+        ("import kraftcheck as kc\nkc.kafka('elections').field('t')", "{}.py:2: importing {} raised TypeError:"),
         ("import no_such_thing", "cannot import {}: No module named 'no_such_thing'"),
         ("raise SystemExit(0)", "importing {} raised SystemExit: 0"),
         ("def", "importing {} raised SyntaxError: invalid syntax"),
@@ -163,7 +164,7 @@ def test_module_that_cannot_be_imported_is_refused(
     (tmp_path / f"{name}.py").write_text(content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.dont_write_bytecode", True)
-    assert told.format(name) in kraftcheck("explore", f"{name}:X").refusal()
+    assert told.format(name, name) in kraftcheck("explore", f"{name}:X").refusal()
 
 
 def test_a_module_that_prints_does_not_spoil_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,15 @@ def test_expected_verdicts_are_strict(run) -> None:
     result.stdout.fnmatch_lines(["known: expected refuted 0, got holds"])
 
 
+def test_the_properties_that_are_named_are_items(run) -> None:
+    """`properties` names the items besides deadlock; of two markers of one system each judges its own."""
+    named = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", properties=["known"]')
+    result = run(named + named.replace("known", "red").replace("test_light", "test_red"), "-v")
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*test_light[[]known[]] PASSED*", "*test_red[[]red[]] FAILED*"])
+    result.stdout.no_fnmatch_line("*green*")
+
+
 @pytest.mark.parametrize("words", [[], ["-p", "no:xdist"]], ids=["with xdist", "without xdist"])
 def test_strict_projects_may_use_the_plugin(words: list[str], run, pytester: pytest.Pytester) -> None:
     """With warnings as errors and strict markers all items are judged, whether or not pytest-xdist is there."""
@@ -222,6 +231,8 @@ def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, 
         ('"lights:LIHGT"', "has no 'LIHGT'"),
         ('"lights:LIGHT", scope="big"', "light has no scope 'big'"),
         ('"lights:LIGHT", expect={"rde": "refuted 0"}', "unknown property 'rde'; did you mean red"),
+        ('"lights:LIGHT", properties=["rde"]', "no property 'rde' at this setting; did you mean red"),
+        ('"lights:LIGHT", properties="red"', "properties takes a list of ids, not 'red'; write "),
         ('"lights:LIGHT", engine="prove"', "unknown engine 'prove'"),
         ('"lights:LIGHT", scop="big"', "unknown argument 'scop'; did you mean scope"),
         ('"lights:LIGHT", symmetry="on"', "symmetry takes False, True or 'proven', not 'on'"),

@@ -154,6 +154,28 @@ FAULTY: dict[str, tuple[System, str]] = {
         evolve(SHELF, properties=lambda setting: [Property(f"p{next(TICKS)}", "sometimes", "P.", lambda s: s.flag)]),
         "properties gave others when asked again",
     ),
+    "an effect that changes its state behind attrs": (
+        doing(lambda s: object.__setattr__(s, "x", 0) or s), "action act, effect changes the state that it is given",
+    ),
+    "a guard that changes its state": (
+        doing(lambda s: s, guard=lambda s: object.__setattr__(s, "x", 0) or True),
+        "action act, guard changes the state",
+    ),
+    "a property that changes its state": (
+        claiming(lambda s: object.__setattr__(s, "x", 0) or s.flag),
+        "changes the state that it is given; return evolve",
+    ),
+    "an action without a name": (
+        evolve(SHELF, actions=lambda setting: [evolve(COUNT, name=" ")]), "among the actions, ' ' is no name",
+    ),
+    "a property without an id": (
+        evolve(SHELF, properties=lambda setting: [Property("", "always", "P.", lambda s: s.flag)]),
+        "among the properties, '' is no name; give it one of letters that show",
+    ),
+    "a name that turns the line round": (
+        evolve(SHELF, actions=lambda setting: [evolve(COUNT, name="a\u202eb")]),
+        "among the actions, the name 'a\\u202eb' has characters that do not show",
+    ),
     "two actions of one name": (
         evolve(SHELF, actions=lambda setting: [COUNT, COUNT]), "two actions have the name 'count'; rename one",
     ),

@@ -110,13 +110,26 @@ def test_a_surprise_of_the_check_is_a_failure(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_text_that_xml_cannot_hold_is_spelled_out() -> None:
-    """Names and sentences with control characters, markup and lone surrogates come out readable, in valid files."""
+    """Names with markup, and sentences with control characters and lone surrogates, come out readable, in valid
+    files."""
     Path("odd.py").write_text(ODD, encoding="utf-8")
     ran, junit, sarif = reported("explore", "odd:ODD")
     assert ran.code == 12
-    assert junit == {"a < b & \\x07": "failure refuted", "deadlock": "pass"}
-    assert "\\ud800" in Path("out.xml").read_text(encoding="utf-8")
+    assert junit == {"a < b & ]": "failure refuted", "deadlock": "pass"}
+    assert "\\x07 \\ud800" in Path("out.xml").read_text(encoding="utf-8")
     assert list(sarif.values()) == ["refuted 0"]
+
+
+def test_no_file_of_a_counterexample_is_hidden() -> None:
+    """A trace and a page of a property whose id begins with a dot, or has a folder in it, are seen in their folder."""
+    for number, id_ in enumerate(("../odd", ".odd", "..")):
+        Path(f"dotted{number}.py").write_text(ODD.replace("a < b & ]", id_), encoding="utf-8")
+        out = Path(f"traces{number}")
+        assert reported("explore", f"dotted{number}:ODD", "--out", out)[0].code == 12
+        assert [one.name for one in out.glob("*.itf.json") if one.name.startswith("%2E")] == [
+            f"{id_.replace('.', '%2E', 1).replace('/', '%2F')}.itf.json"
+        ]
+        assert [one.name for one in out.glob(".*")] == [".kraftcheck"]
 
 
 ODD = '''
@@ -130,7 +143,7 @@ class Light:
 ODD = kc.System(
     name="odd", summary="A light.", layout=Light(kc.ints(0, 1)), initial=[Light(0)],
     actions=[kc.Action("stay", lambda s: s)],
-    properties=[kc.always("a < b & \\x07", "]]> \\ud800 <b>", lambda s: s.colour != 0)],
+    properties=[kc.always("a < b & ]", "]]> \\x07 \\ud800 <b>", lambda s: s.colour != 0)],
 )
 '''
 

@@ -79,6 +79,8 @@ def status_command(
         check_idle("shows one moment, and --follow goes on", "describe")
         if log == STDIN:
             raise Refusal("--follow takes a folder or a file that grows, and standard input does not")
+        if log.is_file() and log.suffix != ".log":
+            raise Refusal(f"--follow takes a controller's folder or a .log that grows; {log} tells of one moment")
         sys.exit(follow(log, options, tell))
     found = condition_of(log, options)
     write(found)

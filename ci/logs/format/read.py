@@ -18,7 +18,6 @@ import functools
 import json
 import re
 import sys
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -442,7 +441,10 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool, lives:
     data, suffix, is_whole = _standard_input() if path == STDIN else read_bytes(path, MAX_LOG_BYTES), path.suffix, True
     name = "standard input" if path == STDIN else str(path) if skipped.aliases is None else path.name
     if data.startswith(_GZIP):
-        data, is_whole = _unpacked(data, name)
+        try:
+            data, is_whole = segments.unpacked(data, MAX_LOG_BYTES)
+        except WireError as reason:
+            raise LogError(f"{name}: {reason}") from None
         suffix = Path(path.stem).suffix if suffix == ".gz" else suffix
         if not is_whole:
             skipped.lacks(CUT, f"WARNING: {name}: the compressed file is cut off: what it held behind is missing")
@@ -462,7 +464,8 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool, lives:
     try:
         text = decoder.decode(data)
     except UnicodeDecodeError:
-        raise LogError(f"{name}: neither text nor a file named as a segment ({', '.join(BINARY)})") from None
+        named = f"a file named as a segment ({', '.join(BINARY)}); rename one"
+        raise LogError(f"{name}: neither text nor {named}") from None
     if decoder.getstate()[0]:
         skipped.lacks(CUT, f"WARNING: {name}: the text ends within a character, which is left out")
     yield from _text(text if is_whole else text[: text.rfind("\n") + 1], name, skipped, path.name, is_whole)
@@ -592,24 +595,3 @@ def _standard_input() -> bytes:
     if len(data) > MAX_LOG_BYTES:
         raise LogError(f"standard input: more than {MAX_LOG_BYTES >> 30} GB; give a file")
     return data
-
-
-def _unpacked(data: bytes, name: str) -> tuple[bytes, bool]:
-    """What gzip has compressed, as far as it is there, and whether that is all.
-
-    Raises:
-        LogError: for what is damaged, or too large.
-    """
-    unpacked = bytearray()
-    while data:
-        stream = zlib.decompressobj(wbits=segments.GZIP_MEMBER)
-        try:
-            unpacked += stream.decompress(data, MAX_LOG_BYTES + 1 - len(unpacked))
-        except zlib.error as error:
-            raise LogError(f"{name}: damaged, as gzip says: {error}") from None
-        if len(unpacked) > MAX_LOG_BYTES:
-            raise LogError(f"{name}: unpacked more than {MAX_LOG_BYTES >> 30} GB")
-        if not stream.eof:
-            return bytes(unpacked), False
-        data = stream.unused_data.lstrip(b"\0")
-    return bytes(unpacked), True

@@ -220,6 +220,8 @@ def _size(data: bytes, position: int, name: str, problem: Problem) -> int:
             problem(place, "zeros where a batch starts, but more after them")
     elif remaining < HEADER.size:
         problem(place, f"{remaining} bytes are no batch: the file is cut off")
+    elif position == 0 and data[MAGIC_AT] != MAGIC:
+        problem(place, "no metadata log: no record batch begins here")
     else:
         problem(place, f"a batch of {size} bytes, but {remaining} are left")
     return 0
@@ -328,6 +330,27 @@ def _expanded(data: bytes, base: int) -> bytes:
     if not stream.eof or stream.unused_data:
         raise WireError(f"batch at offset {base}: not one whole member of gzip")
     return expanded
+
+
+def unpacked(data: bytes, most: int) -> tuple[bytes, bool]:
+    """What gzip has compressed, as far as it is there, and whether that is all.
+
+    Raises:
+        WireError: for what is damaged, or has more bytes than `most`.
+    """
+    found = bytearray()
+    while data:
+        stream = zlib.decompressobj(wbits=GZIP_MEMBER)
+        try:
+            found += stream.decompress(data, most + 1 - len(found))
+        except zlib.error as error:
+            raise WireError(f"damaged, as gzip says: {error}") from None
+        if len(found) > most:
+            raise WireError(f"unpacked more than {most >> 30} GB")
+        if not stream.eof:
+            return bytes(found), False
+        data = stream.unused_data.lstrip(b"\0")
+    return bytes(found), True
 
 
 def _entry(batch: Bytes, base: int, number: int, control: bool) -> LogEntry:

@@ -227,6 +227,8 @@ def _model_record(entry: LogEntry) -> ModelRecord:
     if entry.type in _MODELLED:
         for name in _BROKER_LISTS:
             fields.read_or(name, brokers, None)
+        if fields.read_or("partitionId", integer, 0) < 0:
+            raise FormError(f"partitionId: {entry.data['partitionId']} is the number of no partition")
         return decode({"type": entry.type, "version": entry.version, "data": dict(entry.data)})
     if entry.type == "CONFIG_RECORD":
         return _config(entry, fields)

@@ -287,3 +287,37 @@ def test_records_without_offsets_are_never_well(tmp_path: Path) -> None:
     ran = kraftcheck("status", path)
     assert ran.code == 10
     assert ran.out.startswith("the records have no offsets; ")
+
+
+@pytest.mark.parametrize("left", [1, 2, 30])
+def test_json_lines_may_end_anywhere(left: int, tmp_path: Path) -> None:
+    """A last line that is cut is left out, and the log is cut off."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(jsonl(TROUBLE)[: -1 - left], encoding="utf-8")
+    ran = kraftcheck("status", path)
+    assert "the text ends within a record, which is left out" in ran.out
+    assert ran.out.startswith("the log is cut off; ")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words", "told"),
+    [
+        ("0.log", b"\x93\x41\x80" * 400, (), "no metadata log: no record batch begins here"),
+        ("segment", b"\x93\x41\x80" * 400, (), "rename one"),
+        ("dump.txt", b"Dumping 0.log\n", ("--follow",), "tells of one moment"),
+    ],
+)
+def test_a_file_that_is_no_log_is_named_as_such(
+    name: str, data: bytes, words: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    """Bytes without a batch, a segment without its name, and a text that never grows are refused with the mend."""
+    path = tmp_path / name
+    path.write_bytes(data)
+    assert told in kraftcheck("status", path, *words).refusal()
+
+
+def test_a_partition_has_no_negative_number(tmp_path: Path) -> None:
+    """A partition whose index is below zero is refused with its offset."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(jsonl(ELR).replace('"partitionId": 0', '"partitionId": -3'), encoding="utf-8")
+    assert "partitionId: -3 is the number of no partition" in kraftcheck("status", path).refusal()

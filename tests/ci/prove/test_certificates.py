@@ -473,7 +473,9 @@ ANY_FORGERIES: dict[str, tuple[str, Forgery, int, str, str]] = {
         "LEASE", define("fence, guard: guard", "(and OLD (< $fence.broker 9))"), 0, "",
         f"fence, guard: guard: {OTHERWISE}"),
     "an effect is of one place": (
-        "LEASE", change("(or (and (< |bound 0| |$how", "(or (and (< |bound 0| 1) (< |bound 0| |$how"), 0,
+        "LEASE", define("fence, next: fenced", "(forall ((|bound 0| Int)) (= (|$fenced'| |bound 0|) "
+                        "(or (and ($fenced |bound 0|) (< |bound 0| 1) (< |bound 0| |$how many brokers|)) "
+                        "(= $fence.broker |bound 0|))))"), 0,
         "", "fence, next: fenced at (1,): false in system.vmt and true on ints"),
     "a claim is always true": (
         "LEASE", define("invariant: leader-unfenced", "true"), 1, f"leader-unfenced: {OF_NOTHING}",

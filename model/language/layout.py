@@ -229,16 +229,22 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     A record with one field adds no name of its own: the mask of a set named
     `isr` is the leaf `isr`.
     """
+    found: list[tuple[str, Any]] = []
+    _add_leaves(value, path, found)
+    return iter(found)
+
+
+def _add_leaves(value: Any, path: str, found: list[tuple[str, Any]]) -> None:
     names = () if isinstance(value, tuple) else record_fields(type(value))
     if isinstance(value, _LEAVES) or names is None:
-        yield path, value
+        found.append((path, value))
     elif isinstance(value, tuple):
         for position, item in enumerate(value):
-            yield from leaves(item, f"{path}[{position}]")
+            _add_leaves(item, f"{path}[{position}]", found)
     else:
         for name in names:
             below = path if len(names) == 1 else f"{path}.{name}" if path else name
-            yield from leaves(getattr(value, name), below)
+            _add_leaves(getattr(value, name), below, found)
 
 
 def rebuild(shape: Any, take: Callable[[], Any]) -> Any:

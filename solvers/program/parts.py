@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 from attrs.exceptions import FrozenInstanceError
 
 from kraftcheck.model.language import sequences
@@ -260,20 +260,33 @@ def ask_twice(
     return first
 
 
-def unchanged_by(what: str, given: Any, question: Callable[[], T], rule: Callable[..., Any] | None) -> T:
-    """The answer to a question that is asked of a state or a step.
+@define
+class Given:
+    """What rules are asked of, one after the other, and may not change."""
 
-    Raises:
-        SystemFault: when the rule changes what it is given: the next rule would be asked about another state.
-    """
+    _given: Any = None
+    _held: list[Any] = field(factory=list)
+
+    def unchanged_by(self, what: str, given: Any, question: Callable[[], T], rule: Callable[..., Any] | None) -> T:
+        """The answer to a question that is asked of a state or a step.
+
+        Raises:
+            SystemFault: when the rule changes what it is given: the next rule would be asked about another state.
+        """
+        if given is not self._given:  # else it is as the last rule left it
+            self._given, self._held = given, _held_by(given)
+        answer = question()
+        now = _held_by(given)
+        pairs = zip(self._held, now, strict=False)
+        if len(self._held) != len(now) or not all(a is b or _same_leaf(a, b) for a, b in pairs):
+            mend = "return evolve(state, field=value)"
+            raise SystemFault(f"{what} changes the state that it is given; {mend}{line_of(rule)}")
+        return answer
+
+
+def _held_by(given: Any) -> list[Any]:
     states = (given.before, given.after) if isinstance(given, Step) else (given,)
-    held = [value for _, value in leaves(states)]
-    answer = question()
-    now = [value for _, value in leaves(states)]
-    if len(held) != len(now) or not all(map(_same_leaf, held, now)):
-        mend = "return evolve(state, field=value)"
-        raise SystemFault(f"{what} changes the state that it is given; {mend}{line_of(rule)}")
-    return answer
+    return [value for _, value in leaves(states)]
 
 
 def made_twice(

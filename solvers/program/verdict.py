@@ -16,7 +16,7 @@ from kraftcheck.model.language.system import LIVENESS, UNNAMED, Action, Outcome,
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.solvers.program.evaluation import conjuncts as parts_of
-from kraftcheck.solvers.program.parts import SystemFault, ask, ask_twice, line_of, unchanged_by
+from kraftcheck.solvers.program.parts import Given, SystemFault, ask, ask_twice, line_of
 
 DEADLOCK = "deadlock"
 """Id of the built-in property that a state without successors is quiescent."""
@@ -234,6 +234,7 @@ class Truths:
     graph: Graph
     ask_twice: bool
     anew: Mapping[str, Action] = field(factory=dict)
+    _given: Given = field(init=False, factory=Given)
 
     def answer(
         self, what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None,
@@ -242,7 +243,7 @@ class Truths:
         """The answer of a rule; what the rule raises is reported as its fault, and what it changes of what is given."""
         if not self.ask_twice:
             return ask(what, question, rule)
-        return unchanged_by(what, given, lambda: ask_twice(what, question, rule, anew), rule)
+        return self._given.unchanged_by(what, given, lambda: ask_twice(what, question, rule, anew), rule)
 
     def outcome(self, action: Action, state: Any, arguments: Mapping[str, Any]) -> Outcome:
         """What a step of an action gives."""

@@ -85,9 +85,9 @@ def sides(
         of = whole.unchanged()
 
     def side(given: str | System) -> Subject:
-        if isinstance(given, str) and ":" not in given:
-            return subject(of, scope, bounds, given)
         name, switches = switched(given)
+        if isinstance(name, str) and ":" not in name:
+            return subject(of, scope, bounds, name)
         return subject(name, scope, bounds, own_rules(name, switches) if switches else None)
 
     one, other = side(a), side(b)
@@ -99,12 +99,12 @@ def sides(
 
 
 def switched(side: str | System) -> tuple[str | System, str]:
-    """A side that is a system, without and with the switches after its name.
+    """A side, and the switches after its name where it names a system; those of a rule set are part of its name.
 
     >>> switched("mykip.py:KIP+elr-waits")
     ('mykip.py:KIP', '+elr-waits')
     """
-    if not isinstance(side, str):
+    if not isinstance(side, str) or ":" not in side:
         return side, ""
     module, colon, attribute = side.rpartition(":")
     end = next((at for at, sign in enumerate(attribute) if sign in "+-"), len(attribute))

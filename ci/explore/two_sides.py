@@ -200,7 +200,7 @@ def mended(finding: str, other: str | System) -> str:
     """
     if isinstance(other, str) and (other.startswith(KAFKA) or other in BY_ID):
         raise Refusal(f"{finding} stands for the rules of the other side with its mend; give rules there, not {other}")
-    system, switches = switched(other) if not isinstance(other, str) or ":" in other else (other, "")
+    system, switches = switched(other)
     named = find_system(system) if isinstance(system, str) and ":" in system else system
     base = named.base or USUAL if isinstance(named, System) else named
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
@@ -117,14 +118,9 @@ def down(controller: Controller) -> tuple[int, ...]:
     return tuple(b for b, known in sorted(controller.image.registrations.items()) if not known.is_active())
 
 
-def fatal_fault(state: FaultState, rules: RuleSet) -> str | None:
-    """A single fault that takes a partition offline, in words; None where it survives each."""
-    return next((move.name for move in moves(state, rules) if move.fault and move.after().offline), None)
-
-
-def refusing_fault(state: FaultState, rules: RuleSet) -> str | None:
-    """A single fault after which a partition refuses acks=all, in words; None where it survives each."""
-    return next((move.name for move in moves(state, rules) if move.fault and move.after().unwritable), None)
+def single_fault(state: FaultState, is_bad: Callable[[FaultState], bool], rules: RuleSet) -> str | None:
+    """A single fault after which a partition is in some trouble, in words; None where it survives each."""
+    return next((move.name for move in moves(state, rules) if move.fault and is_bad(move.after())), None)
 
 
 def resigns(state: FaultState, broker: int, rules: RuleSet) -> bool:
@@ -191,6 +187,10 @@ def _named(move: str, names: ShapeNames) -> str:
     return f"{names.to_ids.brokers[int(broker)]} {rest}"
 
 
+OFFLINE, UNWRITABLE = attrgetter("offline"), attrgetter("unwritable")
+"""Troubles of a partition: nobody leads it; it refuses acks=all."""
+
+
 class Recovery:
     """The partitions of a cluster at the end of its log, and what becomes of them.
 
@@ -211,8 +211,7 @@ class Recovery:
         self._situations: list[tuple[int, ShapeNames]] = []
         self._numbers: dict[tuple[int, ShapeNames], int] = {}
         self._memo: dict[tuple[Move, int, int], int] = {}
-        self._fatal_fault = cache(lambda shape: fatal_fault(self._shapes[shape], rules))
-        self._refusing_fault = cache(lambda shape: refusing_fault(self._shapes[shape], rules))
+        self._single_fault = cache(lambda shape, is_bad: single_fault(self._shapes[shape], is_bad, rules))
         self._prospects = cache(lambda shape: tuple(prospects(self._shapes[shape], rules)))
         self._ways = cache(lambda shape, faults: search(self._shapes[shape], faults, rules))
         self._resigns = cache(lambda shape, broker: resigns(self._shapes[shape], broker, rules))
@@ -300,14 +299,15 @@ class Recovery:
 
     def fatal_fault(self, number: int) -> str | None:
         """A single fault that takes a situation offline, in words; None where it survives each."""
-        shape, names = self._situations[number]
-        fault = self._fatal_fault(shape)
-        return None if fault is None else _named(fault, names)
+        return self._fault(number, OFFLINE)
 
     def refusing_fault(self, number: int) -> str | None:
         """A single fault after which a situation refuses acks=all, in words; None where it survives each."""
+        return self._fault(number, UNWRITABLE)
+
+    def _fault(self, number: int, is_bad: Callable[[FaultState], bool]) -> str | None:
         shape, names = self._situations[number]
-        fault = self._refusing_fault(shape)
+        fault = self._single_fault(shape, is_bad)
         return None if fault is None else _named(fault, names)
 
     def prospects(self, number: int) -> list[Prospect]:

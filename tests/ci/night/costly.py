@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import zlib
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from attrs import define, field
 
-from tests.ci.night.plugin import GROUP
+from tests.ci.night.plugin import GROUP, head
 
 LIST = Path(__file__).with_name("costly.txt")
 """The ids of costly items, one a line, as the last run with `--costs` wrote them."""
@@ -76,9 +77,9 @@ class Costly:
 
     def commit(self) -> str:
         """The commit of the working tree, in hexadecimal digits; empty where it has none."""
-        words = ["git", "-C", str(self.root), "rev-parse", "HEAD"]
-        told = subprocess.run(words, capture_output=True, text=True, check=False)
-        return told.stdout.strip() if not told.returncode else ""
+        with contextlib.suppress(subprocess.CalledProcessError):
+            return head(self.root)
+        return ""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

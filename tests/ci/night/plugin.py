@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,16 @@ PLACE = "KRAFTCHECK_NIGHT"
 
 GROUP = re.compile(r"@[^\]]*$")
 """What pytest-xdist puts after the id of an item that has a group; an id may have an @ in its brackets."""
+
+
+def head(root: Path) -> str:
+    """The commit of a working tree, in hexadecimal digits.
+
+    Raises:
+        CalledProcessError: where it has none.
+    """
+    words = ["git", "-C", str(root), "rev-parse", "HEAD"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

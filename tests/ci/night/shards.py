@@ -12,7 +12,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from tests.ci.night.plugin import PLACE
+from tests.ci.night.plugin import PLACE, head
 from tests.shared.places import ROOT
 
 FOLDER = ROOT / ".night"
@@ -31,9 +31,8 @@ CHUNK = 60
 
 def commit() -> str:
     """The commit of the working tree, with a mark where files have changed since."""
-    told = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
     changed = subprocess.run(["git", "diff", "--quiet", "HEAD"], cwd=ROOT, check=False).returncode
-    return told.stdout.strip()[:12] + "-changed" * bool(changed)
+    return head(ROOT)[:12] + "-changed" * bool(changed)
 
 
 def collected() -> list[str]:

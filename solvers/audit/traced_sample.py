@@ -141,7 +141,7 @@ class _Ways:
         if name not in self._ways:
             self._ways[name] = set()
             followed(lambda: rule(*subject), self._ways[name])
-            without_identity(self._ways[name])
+            check_questions(self._ways[name])
         return self._ways[name]
 
     def compare_parts(self, system: System, few: Setting) -> None:
@@ -377,16 +377,15 @@ def followed(question: Callable[[], T], way: Way) -> T:
             gc.enable()
 
 
-def without_identity(way: Way) -> Way:
-    """The way itself.
+def check_questions(way: Way) -> None:
+    """Refuse what Python answers alike for every state.
 
     Raises:
-        UntraceableRule: for a function on it that compares by identity, or asks a method that it does not call for its
-            truth, with its line.
+        UntraceableRule: for a function on the way that compares by identity, or asks a method that it does not call for
+            its truth, with its line.
     """
     for found in sorted(one for code in {code for code, _, _ in way} for one in _misread(code)):
         raise UntraceableRule(found)
-    return way
 
 
 _OF_SHAPE = frozenset({

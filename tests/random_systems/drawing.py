@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import define, field
 
+from kraftcheck.model.language.words import MASK_BITS
 from tests.random_systems.nodes import SORTS, Applied, Constant, Node, Operator, Span, Variable
 from tests.random_systems.operators import OPERATORS
 
@@ -103,7 +104,7 @@ class Draw:
             return None
         if operator.divides and spans[1][0] <= 0 <= spans[1][1]:
             return None
-        if operator.name == "just" and operator.takes[1] == "word" and 0 < self.capacity <= spans[1][1]:
+        if operator.name == "just" and operator.takes[1] == "word" and (self.capacity or MASK_BITS) <= spans[1][1]:
             return None  # a set with a member that lists have no slot for, and lists are joined with sets
         span = (0, 62) if operator.span is None else operator.span(spans)
         return Applied(operator, tuple(operands), span) if max(map(abs, span)) < WIDEST else None

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 
 from kraftcheck.ci.terminal.files import write_json
-from tests.ci.night.record import DATA, recorded
+from tests.ci.night.record import DATA, kept, oldest_first, recorded
 from tests.ci.night.shards import FOLDER, Shard, collected, commit, outcomes
 from tests.shared.places import ROOT
 
@@ -36,7 +36,7 @@ def run(chosen: argparse.Namespace) -> int:
     every, seed = collected(), chosen.seed if chosen.seed is not None else random.randrange(1 << 30)
     mine = shard.items(every)
     print(f"shard {number}/{of}: {len(mine):,} of {len(every):,} items; seed {seed}", flush=True)
-    for items in shard.chunks(mine):
+    for items in shard.chunks(oldest_first(mine, kept())):
         if time.monotonic() > end:
             break
         shard.run(items, ["--hypothesis-seed", str(seed)])
@@ -55,7 +55,7 @@ def fuzz(steps: int, seed: int) -> int:
 
 
 def record() -> int:
-    """Write what the shards of this commit have noted.
+    """Write what the shards of this commit have noted, and keep of earlier commits what was not run again.
 
     Returns:
         0, or 2 where files differ from the commit, which a record would be of.
@@ -63,7 +63,7 @@ def record() -> int:
     if (of := commit()).endswith("-changed"):
         print("the working tree differs from its commit: commit first, and run the night of that", file=sys.stderr)
         return 2
-    write_json(str(DATA), recorded(FOLDER / of, of, collected()))
+    write_json(str(DATA), recorded(FOLDER / of, of, collected(), kept()))
     print(f"wrote {DATA.relative_to(ROOT)}; `python -m tests.documentation` makes its page")
     return 0
 

@@ -1,4 +1,4 @@
-"""The record of a night: its commit, what has run, what has failed, and what has not."""
+"""The record of nights: for each file the commit of its last one, what has run, what has failed, and what has not."""
 
 from __future__ import annotations
 
@@ -14,44 +14,71 @@ from tests.shared.places import DOCS
 
 DATA = DOCS / "reference" / "night.json"
 PAGE = DOCS / "reference" / "night.md"
+NOT_RUN = "not run"
 
 
-def recorded(folder: Path, commit: str, every: Sequence[str]) -> dict[str, Any]:
-    """What the shards of a commit have noted, of all items that there are."""
+NEVER = ""
+"""The date of a file that no night has run."""
+
+
+def kept(place: Path = DATA) -> dict[str, dict[str, Any]]:
+    """The record that there is, by file; empty where there is none."""
+    rows: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+    return rows
+
+
+def oldest_first(items: Sequence[str], former: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Items in the order in which a night takes them: first those of files that no night has run, or long ago.
+
+    A night of many stretches, each at a commit of its own, comes to every file so.
+    """
+    return sorted(items, key=lambda item: former.get(_file(item), {}).get("date", NEVER))
+
+
+def recorded(
+    folder: Path, commit: str, every: Sequence[str], former: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """By file what the shards of a commit have noted, of all items that there are; else what was recorded before."""
     told = outcomes(folder)
     ended = max((place.stat().st_mtime for place in folder.glob("*.jsonl")), default=0.0)
-    return {
-        "commit": commit,
-        "date": datetime.fromtimestamp(ended, UTC).date().isoformat(),
-        "files": {file: dict(sorted(counts.items())) for file, counts in sorted(_by_file(told, every).items())},
-        "failed": sorted(item for item in every if told.get(item) == "failed"),
-    }
-
-
-def _by_file(told: Mapping[str, str], every: Sequence[str]) -> Mapping[str, Counter[str]]:
-    counts: dict[str, Counter[str]] = {}
+    of = {"commit": commit, "date": datetime.fromtimestamp(ended, UTC).date().isoformat()}
+    files: dict[str, list[str]] = {}
     for item in every:
-        counts.setdefault(item.partition("::")[0], Counter())[told.get(item, "not run")] += 1
-    return counts
+        files.setdefault(_file(item), []).append(item)
+    return {file: _row(of, items, told, former.get(file)) for file, items in sorted(files.items())}
+
+
+def _row(
+    of: Mapping[str, str], items: Sequence[str], told: Mapping[str, str], former: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
+    counts = Counter(told.get(item, NOT_RUN) for item in items)
+    if counts[NOT_RUN] == len(items):
+        return former or {"commit": "", "date": NEVER, NOT_RUN: len(items)}
+    failed = [item for item in items if told.get(item) == "failed"]
+    return {**of, **counts, **({"names": failed} if failed else {})}
+
+
+def _file(item: str) -> str:
+    return item.partition("::")[0]
 
 
 def page(place: Path = DATA) -> str:
     """The record as a page."""
-    return "\n".join(_lines(json.loads(place.read_text(encoding="utf-8")))) + "\n"
+    return "\n".join(_lines(kept(place))) + "\n"
 
 
-def _lines(night: Mapping[str, Any]) -> Iterator[str]:
-    total = sum((Counter(counts) for counts in night["files"].values()), Counter[str]())
-    told = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(total.items()))
+def _lines(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    words = ("passed", "failed", "skipped", NOT_RUN)
+    total = Counter({word: sum(row.get(word, 0) for row in rows.values()) for word in words})
     yield from (
-        "# The last night", "",
-        "What takes long runs by night: `./ci/nightly`, in shards that resume. This is the last record, made by",
-        "`python -m tests.ci.night record` and `python -m tests.documentation`. `not run` is no pass.", "",
-        f"Commit `{night['commit']}`, {night['date']}: {told}.", "",
-        "| file | passed | failed | skipped | not run |", "|---|---|---|---|---|",
+        "# The last nights", "",
+        "What takes long runs by night: `./ci/nightly`, in shards that resume. Each row is the last night of a file,",
+        "as `python -m tests.ci.night record` wrote it. `not run` is no pass.", "",
+        f"{', '.join(f'{total[word]:,} {word}' for word in words)}.", "",
+        "| file | commit | date | passed | failed | skipped | not run |", "|---|---|---|---|---|---|---|",
     )  # fmt: skip
-    for file, counts in night["files"].items():
-        numbers = (f"{counts.get(outcome, 0):,}" for outcome in ("passed", "failed", "skipped", "not run"))
-        yield f"| `{file}` | {' | '.join(numbers)} |"
-    if night["failed"]:
-        yield from ("", "Failed:", "", *(f"* `{item}`" for item in night["failed"]))
+    for file, row in rows.items():
+        numbers = (f"{row.get(word, 0):,}" for word in words)
+        yield f"| `{file}` | {row['commit']} | {row['date']} | {' | '.join(numbers)} |"
+    if failed := [item for row in rows.values() for item in row.get("names", ())]:
+        yield from ("", "Failed:", "", *(f"* `{item}`" for item in failed))

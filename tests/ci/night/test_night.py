@@ -72,13 +72,29 @@ def test_a_record_counts_what_has_not_run(tmp_path: Path) -> None:
     (tmp_path / "1-of-1.jsonl").write_text(
         f'{{"item": "{ITEMS[0]}", "outcome": "passed"}}\n{{"item": "{ITEMS[1]}", "outcome": "failed"}}\n'
     )
-    document = record.recorded(tmp_path, "abc", ITEMS[:3])
-    assert document["files"]["tests/a/test_2.py"] == {"not run": 1}
+    document = record.recorded(tmp_path, "abc", ITEMS[:3], {})
+    assert document["tests/a/test_2.py"] == {"commit": "", "date": "", "not run": 1}
     write_json(str(tmp_path / "night.json"), document)
     text = record.page(tmp_path / "night.json")
-    assert "1 failed, 1 not run, 1 passed" in text
-    assert "| `tests/a/test_2.py` | 0 | 0 | 0 | 1 |" in text
+    assert "1 passed, 1 failed, 0 skipped, 1 not run" in text
+    assert "| `tests/a/test_2.py` |  |  | 0 | 0 | 0 | 1 |" in text
     assert f"* `{ITEMS[1]}`" in text
+
+
+def test_a_record_keeps_what_an_earlier_night_ran(tmp_path: Path) -> None:
+    """The row of a file of which nothing was run stays that of its commit; one that is gone has no row."""
+    (tmp_path / "1-of-1.jsonl").write_text(f'{{"item": "{ITEMS[0]}", "outcome": "passed"}}\n')
+    former = {f"tests/a/test_{n}.py": {"commit": "old", "date": "2026-01-01", "passed": 1} for n in (0, 1, 9)}
+    found = record.recorded(tmp_path, "abc", ITEMS[:2], former)
+    assert {file: row["commit"] for file, row in found.items()} == {
+        "tests/a/test_0.py": "abc", "tests/a/test_1.py": "old"}  # fmt: skip
+
+
+def test_a_night_begins_with_what_ran_longest_ago() -> None:
+    """Files that no night has run come first, then those of the oldest night."""
+    former = {f"tests/a/test_{n}.py": {"date": f"2026-01-0{9 - n}"} for n in range(1, 7)}
+    order = [item[13] for item in record.oldest_first(ITEMS[:7], former)]
+    assert order == ["0", "6", "5", "4", "3", "2", "1"]
 
 
 @pytest.mark.parametrize("text", ["3", "0/4", "5/4", "a/b", "1/0", "/"])

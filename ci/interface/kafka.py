@@ -151,7 +151,7 @@ def whatif(
     found = distances_of(Path(snapshot), faults, ReplayOptions(rules, static, allow_skipped))
     screen = plain_screen()
     found.show(screen)
-    return Report(0, found.document(), screen.text())
+    return Report(found.exit_code, found.document(), screen.text())
 
 
 def check(

@@ -150,7 +150,8 @@ def asked_of(path: Path, words: Sequence[str], options: ReplayOptions) -> dict[s
     controller = end.state.controller
     answer, rules, found = deciding(handler(controller, words), controller, end.rules)
     return {
-        "version": DOCUMENT_VERSION, "command": "ask", "exit": 0 if answer.accepted else EXIT_REFUSED,
+        "version": DOCUMENT_VERSION, "command": "ask",
+        "exit": end.summary.unless_in_part(0 if answer.accepted else EXIT_REFUSED),
         "log": end.summary.name, "offset": end.history.last_offset, "rules": end.rules, "request": [*words],
         "resigns": answer.resigns, "answers": answer.rows, "reply": answer.reply,
         "records": [*_records(controller, answer.records, parse(end.rules))],
@@ -236,7 +237,7 @@ def _show_rules(found: Row, screen: Screen, every: bool) -> None:
         for row in found["decided_by"]:
             table.add(row["rule"], row["says"], row["variant"], row["instead"])
         screen.table(table)
-    elif found["exit"]:
+    elif any(row["error"] != NONE for row in found["answers"]):
         screen.plain("decided by a check that no choice switches")
     others = [id_ for id_ in found["consulted"] if id_ not in {row["rule"] for row in found["decided_by"]}]
     if others:
@@ -282,7 +283,7 @@ def ask_command(
 
     A rule decides the answer if the choice that switches it would bring another
     one. Exit code 0: the request is accepted; 1: the controller answers with an
-    error, or resigns; 2: bad input, or no such request.
+    error, or resigns; 20: not all of the log was read; 2: bad input, or no such request.
 
     \b
     Examples:

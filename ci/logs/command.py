@@ -69,8 +69,8 @@ def replay_command(logs: tuple[str, ...], rules: str | None, **flags: Any) -> No
     standard input.
 
     Exit code 0: all is explained and every property holds; 12: all is explained, and a
-    property does not hold; 23: a batch is not explained, whether or not the properties
-    hold; 2: bad input, or nothing read.
+    property does not hold; 20: the same, but not all of the log was read; 23: a batch is not
+    explained, whether or not the properties hold; 2: bad input, or nothing read.
 
     \b
     Examples:

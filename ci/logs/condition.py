@@ -9,7 +9,6 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.logs.end import ClusterEnd, cluster_end
-from kraftcheck.ci.logs.format.read import IN_PART
 from kraftcheck.ci.logs.known import time_text
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -86,7 +85,7 @@ class Condition:
                 directories.setdefault(broker, set()).update(() if is_reserved(directory) else (directory,))
         rows = [self._partition(key) for key in places]
         because = [*end.summary.incomplete, *(text for key in places for text in self._impossible(key))]
-        in_part = end.summary.described == IN_PART or bool(because)
+        in_part = end.summary.in_part or bool(because)
         return {
             "version": DOCUMENT_VERSION, "command": "status",
             "exit": max((EXITS[row["state"]] for row in rows), default=0) or (

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from kraftcheck.ci.logs.condition import EXITS
+from kraftcheck.ci.logs.releases import WRITER
 
 Value: TypeAlias = tuple[Mapping[str, object], object]
 Labelled: TypeAlias = Iterable[Value]
@@ -25,6 +26,22 @@ def gauge(name: str, help_text: str, values: Labelled) -> Iterator[str]:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def not_known(in_part: bool, unexplained: int, doubts: Iterable[str]) -> Iterator[str]:
+    """The gauges of what a log does not tell: while one is not 0 the others may be too good.
+
+    Args:
+        in_part: whether there may be more than was read.
+        unexplained: batches that are not what the rules write.
+        doubts: what a reader must know of the log; a part of it is not told, and taken to be so.
+    """
+    guessed = any(doubt.startswith(("WARNING", WRITER)) for doubt in doubts)
+    why = {"read in part": in_part, "unexplained": unexplained > 0, "guessed": guessed}
+    values = (({"because": word}, int(so)) for word, so in why.items())
+    yield from gauge("not_all_known", "Whether more may be wrong than the other numbers say.", values)
+    about = "Batches of the log that are not what the rules write."
+    yield from gauge("unexplained_batches", about, [({}, unexplained)])
 
 
 def of_status(found: Mapping[str, Any]) -> str:
@@ -50,8 +67,7 @@ def of_status(found: Mapping[str, Any]) -> str:
                [({}, lost)]),
         *gauge("known_defects", "How often the log has met a defect.", defects),
         *gauge("violations", "Violations in the log.", [({}, found["violations"])]),
-        *gauge("unexplained_batches", "Batches of the log that are not what the rules write.",
-               [({}, found["unexplained"])]),
+        *not_known(found["in_part"], found["unexplained"], found["doubts"]),
         *gauge("log_offset", "The last offset of the log.", offset),
         *gauge("log_time_seconds", "When its last batch was written, in seconds since 1970.", time),
     )  # fmt: skip

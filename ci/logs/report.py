@@ -13,7 +13,7 @@ from attrs import asdict, define, field, frozen
 from kraftcheck.ci.logs import known
 from kraftcheck.ci.logs.format.aliases import Aliases
 from kraftcheck.ci.logs.format.fields import is_unknown
-from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, read_compact
+from kraftcheck.ci.logs.format.read import IN_PART, LogFiles, SkipCount, read_compact
 from kraftcheck.ci.logs.releases import rules_of, writer_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Settings, is_valid, trimmed
@@ -40,7 +40,7 @@ from kraftcheck.solvers.logs.explain.state import (
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from kraftcheck.solvers.logs.spells import SpellFollower
-from kraftcheck.solvers.program.verdict import EXIT_SAFETY, worst_first
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, worst_first
 
 NON_CONFORMANT = 23
 """Exit code when a batch is not explained."""
@@ -124,9 +124,18 @@ class Summary:
         """Whether some property does not hold."""
         return bool(self.violations)
 
+    @property
+    def in_part(self) -> bool:
+        """Whether there may be more than was read."""
+        return bool(self.incomplete) or self.described == IN_PART
+
+    def unless_in_part(self, code: int) -> int:
+        """The exit code of a command, which of a log that was read in part is never 0."""
+        return code or (EXIT_INCOMPLETE if self.in_part else 0)
+
     def exit_code(self) -> int:
         """0 when all is explained and every property holds; what is not explained comes before what is violated."""
-        return NON_CONFORMANT if self.unexplained else EXIT_SAFETY if self.violations else 0
+        return NON_CONFORMANT if self.unexplained else self.unless_in_part(EXIT_SAFETY if self.violations else 0)
 
     def transactions(self) -> dict[str, int]:
         """How many transactions ended, and how many have not happened."""
@@ -203,6 +212,7 @@ class Summary:
             "passed_through": dict(self.unread),
             "unknown": dict(self.unknown),
             "skipped": list(self.skipped),
+            "incomplete": list(self.incomplete),
             "noise": self.noise,
             "in_snapshot": self.in_snapshot,
             "transactions": self.transactions(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import click
 from attrs import frozen
 
 from kraftcheck.ci.logs.end import ClusterEnd, cluster_end
-from kraftcheck.ci.logs.metrics import Labelled, gauge
+from kraftcheck.ci.logs.metrics import Labelled, gauge, not_known
 from kraftcheck.ci.logs.report import ReplayOptions, Summary
 from kraftcheck.ci.terminal import options as shared
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
@@ -33,16 +33,14 @@ _HELP = {
 }
 
 
-def prometheus(rows: Sequence[Mapping[str, Any]], faults: int, unexplained: int) -> str:
-    """The distances in Prometheus' text format, and how many batches of the log are not explained."""
+def prometheus(rows: Sequence[Mapping[str, Any]], faults: int, beside: Iterable[str]) -> str:
+    """The distances in Prometheus' text format, and the lines of gauges beside them."""
     def labelled(kind: str) -> Labelled:
         return (({"topic": row["topic"], "partition": row["partition"]}, row[f"faults_to_{kind}"]) for row in rows)
 
     lines = [line for kind, text in _HELP.items() for line in gauge(f"faults_to_{kind}", text, labelled(kind))]
     lines += gauge("faults_explored", "How many faults were explored.", [({}, faults)])
-    about = "Batches of the log that are not what the rules write."
-    lines += gauge("unexplained_batches", about, [({}, unexplained)])
-    return "\n".join(lines) + "\n"
+    return "\n".join((*lines, *beside)) + "\n"
 
 
 def _table(rows: Sequence[Mapping[str, Any]], faults: int) -> Table:
@@ -105,7 +103,7 @@ def whatif_command(
     A fault is a broker that is fenced, a broker that loses power (and what it had
     not flushed), or the loss of the directory that a replica is in. Brokers that
     were only fenced may return at any time. A question, not a verdict: exit code 0
-    whatever the distances, 2 for bad input.
+    whatever the distances, 20 where not all of the log was read, 2 for bad input.
 
     \b
     Examples:
@@ -119,9 +117,11 @@ def whatif_command(
     if target is not None:
         write_json(target, found.document())
     if metrics is not None:
-        write_text(metrics, prometheus(found.rows, faults, len(found.end.summary.unexplained)))
+        summary = found.end.summary
+        gauges = not_known(summary.in_part, len(summary.unexplained), found.end.doubts())
+        write_text(metrics, prometheus(found.rows, faults, gauges))
     found.show(console(to_stderr="-" in (target, metrics)), every)
-    sys.exit(0)
+    sys.exit(found.exit_code)
 
 
 @frozen
@@ -139,6 +139,11 @@ class Distances:
     faults: int
     end: ClusterEnd
     resigns: Mapping[int, Sequence[str]]
+
+    @property
+    def exit_code(self) -> int:
+        """What the command exits with."""
+        return self.end.summary.unless_in_part(0)
 
     def document(self) -> dict[str, Any]:
         """The distances as plain values."""
@@ -158,7 +163,7 @@ class Distances:
         for line in (*_resignations(self.resigns, every), *_losses(self.rows, every), *self.end.doubts()):
             screen.one_line(line)
         partitions = f"{len(self.rows)} partitions" if self.rows else "the cluster has no partition"
-        screen.plain(f"{partitions}, up to {self.faults} faults, rules {self.end.rules} (exit 0)")
+        screen.plain(f"{partitions}, up to {self.faults} faults, rules {self.end.rules} (exit {self.exit_code})")
 
 
 def distances_of(snapshot: Path, faults: int, options: ReplayOptions) -> Distances:
@@ -180,5 +185,6 @@ def _document(summary: Summary) -> dict[str, Any]:
     """What a replay says of the log, as plain values."""
     return {
         "notes": list(summary.notes), "unexplained": len(summary.unexplained), "skipped": list(summary.skipped),
+        "incomplete": list(summary.incomplete),
         "transactions": summary.transactions(),
     }  # fmt: skip

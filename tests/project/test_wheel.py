@@ -157,6 +157,19 @@ def test_the_wheel_holds_one_package(installed: Installed) -> None:
     assert names == code | {f"kraftcheck/{name}" for name in public}
 
 
+def test_an_earlier_build_leaves_nothing_in_the_wheel(installed: Installed) -> None:
+    """A module that an older checkout had, in the folder where a wheel is put together, is not shipped."""
+    sources_ = installed.wheel.parents[1] / "sources"
+    stale = sources_ / "build" / "lib" / "kraftcheck" / "ci" / "main" / "__init__.py"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("")
+    words = [sys.executable, "-m", "build", "--wheel", "--outdir", sources_ / "dist", sources_]
+    subprocess.run(words, check=True, capture_output=True)
+    (again,) = (sources_ / "dist").glob("*.whl")
+    with zipfile.ZipFile(installed.wheel) as first, zipfile.ZipFile(again) as second:
+        assert {*first.namelist()} == {*second.namelist()}
+
+
 def test_an_index_would_take_both(installed: Installed) -> None:
     """Wheel and sdist have whole metadata, and a README that an index can show."""
     files = [*installed.wheel.parent.iterdir()]

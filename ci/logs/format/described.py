@@ -110,6 +110,7 @@ class Shown:
     Attributes:
         rows: the partitions.
         topics: of each topic its id, how many partitions it has, and its configuration, as far as that is shown.
+        factors: of each topic how many replicas its first partition has.
         quorum: of the quorum what is told of it, by its name.
         named: what a topic is called in notes.
         silent: of each node that fetches from the quorum for how many milliseconds it has not, if that is told.
@@ -119,6 +120,7 @@ class Shown:
 
     rows: dict[tuple[str, int], _Row] = field(factory=dict)
     topics: dict[str, tuple[str, int | None, Mapping[str, str]]] = field(factory=dict)
+    factors: dict[str, int] = field(factory=dict)
     quorum: dict[str, str] = field(factory=dict)
     named: Callable[[str], str] = str
     silent: dict[int, int | None] = field(factory=dict)
@@ -267,6 +269,8 @@ def _topic_line(line: str, shown: Shown) -> None:
     if "PartitionCount" in told:
         configs = dict(one.split("=", 1) for one in re.split(r",(?=[a-z][\w.]*=)", told.get("Configs", "")) if one)
         shown.topics[topic] = (told.get("TopicId") or _uuid(topic), _number(told, "PartitionCount"), configs)
+        if "ReplicationFactor" in told:
+            shown.factors[topic] = _number(told, "ReplicationFactor")
         return
     shown.topics.setdefault(topic, (_uuid(topic), None, {}))
     if missing := [key for key in ("Partition", "Leader", "Replicas", "Isr") if key not in told]:
@@ -281,6 +285,9 @@ def _topic_line(line: str, shown: Shown) -> None:
         raise ValueError("who leads or is in sync is no replica")
     if leader not in (-1, *row.isr):
         raise ValueError("who leads is not in sync, which no controller writes; print it anew")
+    own = len(row.replicas) - len(row.adding)
+    if row.index == 0 and own != shown.factors.get(topic, own):
+        raise ValueError(f"partition 0 has {own} replicas, ReplicationFactor is {shown.factors[topic]}; {_ANEW}")
     if shown.rows.setdefault((topic, row.index), row) != row:
         raise ValueError(f"{topic}-{row.index} is shown twice, and not alike")
 

@@ -272,6 +272,7 @@ class SkipCount:
         if len(self.places) > self.allowed:
             more = f" (the {len(self.places)}th; --allow-skipped {self.allowed})" if self.allowed else ""
             raise LogError(f"{place}: {what}{more}")
+        self.incomplete[SKIPPED] = None
 
 
 @frozen
@@ -577,6 +578,9 @@ _WHOLE = "give all of the log, or a snapshot and what follows it"
 CUT = "the log is cut off"
 """What is said first of a log of which the end is missing."""
 
+SKIPPED = "what cannot be decoded is skipped"
+"""The same where that was allowed."""
+
 NO_OFFSETS = (
     "WARNING: the records have no offsets, which are counted from 0: what compares them with epochs of brokers is not "
     "explained, and there are no times, no batches and no leaders of the quorum"
@@ -584,7 +588,6 @@ NO_OFFSETS = (
 
 
 STDIN = Path("-")
-
 _GZIP, _HEAD = b"\x1f\x8b", 64
 
 

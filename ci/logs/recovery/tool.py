@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from attrs import evolve, frozen
@@ -298,8 +298,8 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
     comes to elect it. --logs takes what kafka-log-dirs --describe or kafka-get-offsets
     prints, and what kafka-dump-log prints of a replica's last segment, as BROKER=FILE.
 
-    Exit code 0: every partition of the input has, or with a manual file can be
-    designated, a leader; 1: some cannot, named on standard error; 2: bad input.
+    Exit code 0: every partition of the input has, or with a manual file can be designated,
+    a leader; 1: some cannot, named on standard error; 20: not all is read; 2: bad input.
 
     \b
     Examples:
@@ -308,9 +308,8 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
       kraftcheck unclean-recovery --snapshot __cluster_metadata-0 --all-offline-partitions
         --show-replica-info --logs log-dirs.txt --leader-election-file elect.json
     """
-    manual, automated, partitions, output = (flags[key] for key in ("manual", "automated", "partitions", "output"))
-    ballot = flags["ballot"]
-    _check(flags["show"] or ballot is not None, manual, automated, partitions, flags["every"], output)
+    manual, automated, ballot, output = (flags[key] for key in ("manual", "automated", "ballot", "output"))
+    _check(flags["show"] or ballot is not None, manual, automated, flags["partitions"], flags["every"], output)
     check_apart(leader_election_file=ballot, manual_recovery_output_file=manual)
     check_writable(None if ballot is None else str(ballot))
     if not automated:
@@ -321,7 +320,7 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
     chosen = unclean_recovery_rules(rules) if cluster is None else cluster.rules
     snapshot = read_snapshot(path, chosen) if cluster is None else cluster.snapshot()
     offline = tuple(place for place in snapshot.places() if snapshot.leader(place) == NO_LEADER)
-    targets = offline if partitions is None else read_targets(partitions)
+    targets = offline if flags["every"] else read_targets(flags["partitions"])
     plan_ = plan(snapshot, targets, flags["duration"], chosen)
     screen = console()
     if flags["show"] and plan_.findings:
@@ -340,7 +339,8 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
     if manual is not None:
         write_json(str(manual), ballots(plan_.leaders()))
         screen.plain(f"wrote {manual}: {len(plan_.leaders())} designated leader(s)")
-    _report(screen, plan_, [_told(one, snapshot.places(), cluster is None) for one in results], automated, chosen)
+    told = [_told(one, snapshot.places(), cluster is None) for one in results]
+    _end(screen, cluster, told, _report(screen, plan_, told, automated, chosen), chosen)
 
 
 def _real(path: Path, rules: str, logs: Sequence[str]) -> RealCluster | None:
@@ -382,8 +382,8 @@ def _elect(
 
 def _report(
     screen: Screen, plan_: UncleanRecoveryPlan, results: Sequence[Result], automated: bool, rules: RuleSet
-) -> None:
-    """One line a partition, failures on standard error; then the exit."""
+) -> int:
+    """One line a partition, failures on standard error; how many failed."""
     leaders = dict(plan_.leaders())
     by_place = {result.place: result for result in results}
     failed = 0
@@ -391,8 +391,16 @@ def _report(
         result = by_place[place]
         success = f"{'elected' if automated else 'designate'} {leaders.get(place)}"
         failed += report_result(screen, result, success, result.recovered(rules.unclean_recovery))
+    return failed
+
+
+def _end(
+    screen: Screen, cluster: RealCluster | None, results: Sequence[Result], failed: int, rules: RuleSet
+) -> NoReturn:
+    """The last line, and the exit."""
     code = 0 if succeeded(results, rules.unclean_recovery) else ELECTION_FAILED
-    screen.plain(f"{len(plan_.targets)} partition(s), {failed} failed (exit {code})")
+    code = code if cluster is None else cluster.end.summary.unless_in_part(code)
+    screen.plain(f"{len(results)} partition(s), {failed} failed (exit {code})")
     sys.exit(code)
 
 
@@ -451,7 +459,7 @@ def elect_leaders_command(path: Path, rules: str, **flags: Any) -> None:
     Of a metadata log it shows who would be elected, and what would be lost; nothing is written.
 
     Exit code 0: every partition asked for has its leader; 1: some have not, named
-    on standard error; 2: bad input.
+    on standard error; 20: not all of a log was read; 2: bad input.
 
     \b
     Examples:
@@ -482,9 +490,7 @@ def elect_leaders_command(path: Path, rules: str, **flags: Any) -> None:
         loss = "" if cluster is None or leader is None else cluster.loss(result.place, leader)
         recovered, told = result.recovered(chosen.unclean_recovery), _told(result, snapshot.places())
         failed += report_result(screen, told, f"elected {leader}{loss}", recovered)
-    code = 0 if succeeded(results, chosen.unclean_recovery) else ELECTION_FAILED
-    screen.plain(f"{len(results)} partition(s), {failed} failed (exit {code})")
-    sys.exit(code)
+    _end(screen, cluster, results, failed, chosen)
 
 
 def _leader(controller: Controller, place: TopicPartition) -> int | None:

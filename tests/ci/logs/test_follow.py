@@ -134,7 +134,7 @@ def test_alerts_name_what_is_written() -> None:
     written = of_status(condition_of(OUTAGE, ReplayOptions(None)))
     of_defects = of_status(condition_of(TESTS / "captured" / "kafka-4.0.0-elr", ReplayOptions(None)))
     named = re.findall(r"(kraftcheck_\w+)(\{[^}]*\})?", rules)
-    assert len(named) >= 3
+    assert len(named) >= 4
     for name, labels in named:
         assert f"{name}{labels}" in written
     for label in re.findall(r"\$labels\.(\w+)", rules):

@@ -119,8 +119,8 @@ def test_all_is_not_well_at_min_isr(tmp_path: Path) -> None:
 
 def test_all_is_well_only_where_nothing_is_down(tmp_path: Path) -> None:
     """A partition that survives any fault with a replica less is not all well: what is down, or late, is said."""
-    wide = WELL.replace("Replicas: 1,2,3", "Replicas: 1,2,3,4")
-    code, line, _ = first_line(ONE + wide, tmp_path)
+    wide = ONE.replace("Factor: 3", "Factor: 4") + WELL.replace("Replicas: 1,2,3", "Replicas: 1,2,3,4")
+    code, line, _ = first_line(wide, tmp_path)
     assert (code, line) == (
         0, "each of 1 partition survives any one fault, 1 is under-replicated; broker 4 is fenced",
     )  # fmt: skip
@@ -232,6 +232,7 @@ def test_a_live_broker_that_should_lead_has_lost_the_directory(tmp_path: Path) -
         ("Topic: t\tPartition: 0\tLeader: 1\tReplicas: 1,x\tIsr: 1\n", "no list of brokers"),
         ("Topic: t\tPartition: 0\tLeader: 1\n", "Replicas"),
         (SHORT.replace("Isr: 1", "Isr: 1,2"), "shown twice"),
+        (SHORT.replace("1,2,3", "1,2"), "partition 0 has 2 replicas, ReplicationFactor is 3; .* print it anew"),
         ("nobody knows\n", "nobody knows"),
         ("Topic: t\tPartition: 7\tLeader: 2\tReplicas: 1,2\tIsr: 1\n", "who leads is not in sync"),
         ("Topic: t\tPartition: 7\tLeader: 1 (k1:9092)\tReplicas: 1,2\tIsr: 1\n", "Leader is .* no number"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.logs.metrics import not_known
 from kraftcheck.ci.logs.whatif import prometheus
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.rules.ruleset import RuleSet, parse
@@ -197,7 +198,9 @@ def test_metrics_are_prometheus_text() -> None:
          "faults_to_loss": n}
         for n, name in enumerate(names)
     ]  # fmt: skip
-    values = metrics_in(prometheus(rows, 3, 5))
+    values = metrics_in(prometheus(rows, 3, not_known(True, 5, ())))
+    because = ("read in part", "unexplained", "guessed")
+    assert [values.pop(("kraftcheck_not_all_known", f"because={word}")) for word in because] == [1, 1, 0]
     assert values.pop(("kraftcheck_faults_explored",)) == 3
     assert values.pop(("kraftcheck_unexplained_batches",)) == 5
     assert values == {
@@ -231,8 +234,8 @@ def test_the_command_writes_tables_json_and_metrics(tmp_path: Path) -> None:
     assert ran.code == 0
     document = json.loads((tmp_path / "w.json").read_text(encoding="utf-8"))
     metrics = (tmp_path / "w.prom").read_text(encoding="utf-8")
-    assert metrics == prometheus(document["partitions"], 1, 0)
-    assert len(metrics_in(metrics)) == 3 * len(document["partitions"]) + 2 == 32
+    assert metrics == prometheus(document["partitions"], 1, not_known(False, 0, ()))
+    assert len(metrics_in(metrics)) == 3 * len(document["partitions"]) + 5 == 35
     assert 'kraftcheck_faults_to_offline{topic="lone",partition="0"} 0\n' in metrics
     assert "+Inf" in metrics
     assert kraftcheck("whatif", NO_ELR, "--prometheus", "-").out.startswith("# HELP kraftcheck_faults_to_offline")

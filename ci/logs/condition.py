@@ -136,7 +136,8 @@ class Condition:
         return {
             "topic": self.end.state.controller.topic(key[0]).name, "partition": key[1], "state": kind,
             "leader": int(p.leader), "replicas": [*ids(p.replicas)], "isr": [*ids(p.isr)], "elr": [*ids(p.elr)],
-            "last_known_leader": [*ids(p.last_known_elr)], "min_isr": min(state.minimum, len(ids(p.replicas))),
+            "last_known_leader": [*ids(p.last_known_elr)], "min_isr": state.min_isr,
+            "configured_min_isr": max(state.configured.values(), default=1),
             "recovering": bool(p.recovering), "since": self._moment(since),
             "unregistered": [b for b in ids(p.replicas) if self.end.state.controller.registration(b) is None],
             "leads_again": [self._prospect(key, one) for one in self._prospects(key)] if state.offline else [],

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import frozen
 
 from kraftcheck.ci.logs.format.read import LogFiles, find
-from kraftcheck.ci.logs.releases import WRITER, line_of, writer_of
+from kraftcheck.ci.logs.releases import WRITER, line_of, rules_of, writer_of
 from kraftcheck.ci.logs.report import ReplayOptions, Summary, diagnosis_lines, passed_lines, settings_of, taken_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
@@ -111,6 +111,7 @@ class _Follower:
         self.state = self._settled = empty(Controller(settings=settings_of(options.static)))
         self.holders, self.history, self.events, self.any = Holders(), History(), dict[int, str](), False
         self._rules, self._in_snapshot, self._most = parse(options.rules or line_of(None).preset), False, LEAST_EVENTS
+        self._asked = options.rules
 
     def follow(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
         """Follow one more batch."""
@@ -135,6 +136,7 @@ class _Follower:
 
     def _load(self, batch: Batch) -> Iterator[int | None]:
         """Take a batch's records as they are; the offsets of those with which something begins."""
+        rules = parse(self._asked) if self._asked else rules_of(self.state.supported_level())
         for before, after, record in self._loading(batch):
             self.state = after
             if after.transaction is not None:
@@ -143,10 +145,9 @@ class _Follower:
             was, now = self._settled.controller, after.controller
             offset = None if self._in_snapshot else now.image.next_offset - 1
             lost = self.holders.follow(was, now, one)
-            if self.history.note(was, now, offset, one) or lost:
+            if self.history.note(was, now, offset, rules, one) or lost:
                 yield offset
             self._settled = after
-
 
     def _loading(self, batch: Batch) -> Iterator[tuple[State, State, ModelRecord]]:
         """The steps of a batch that is taken as it is; raises Refusal for a record that does not fit those before."""

@@ -25,6 +25,7 @@ OLDER_LEVELS = {
 
 OLDER_CHOICES = {
     "topic-configs-written-first": 7, "unwritten-shrink-raises-epoch": 11, "epoch-passes-over-quorum": 11,
+    "acks-all-needs-configured-min-isr": 14,
     "completion-needs-adding-only": 19, "reregistration-bumps-epoch": 19, "unclean-election-unconfigurable": 20,
 }  # fmt: skip
 """The choices that older releases have beside those of `OLDEST`, up to the release of a newest metadata version."""

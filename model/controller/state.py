@@ -391,6 +391,19 @@ class Controller:
             raise Resignation(f"{topic.name} has no effective min ISR")
         return int(effective_min_isr(configured, counted.replicas.size()))
 
+    def min_isr_of(self, topic_id: str, broker: int) -> int:
+        """The min ISR that a broker has configured for a topic: the topic's, its own, that of all, the static one.
+
+        Raises:
+            Resignation: where that is no number.
+        """
+        topic = self.topic(topic_id)
+        value = self.configs.resolve(topic.name, MIN_ISR, str(broker), self.settings.static)
+        configured = whole_number(value)
+        if configured is None:
+            raise Resignation(f"{MIN_ISR} of topic {topic.name} is {value!r} for broker {broker}, which is no number")
+        return configured
+
     def usable_brokers(self) -> tuple[UsableBroker, ...]:
         """Brokers that new replicas may be placed on: those that take some."""
 
@@ -401,6 +414,14 @@ class Controller:
         known = self.image.registrations
         usable = self.soft.sessions.usable(rack)
         return tuple(broker for broker in usable if broker.id not in known or known[broker.id].takes_replicas())
+
+
+@rule("acks-all.min-isr-of-leader", source="KAFKA-15583",
+      switches=("acks-all-needs-configured-min-isr",),
+      says="A leader takes acks=all with as many replicas in sync as configured, since 3.7 at most all.")  # fmt: skip
+def acks_all_needs(configured: int, replicas: int, rules: ControllerRules) -> int:
+    """The replicas in sync without which a leader refuses acks=all, of its configured min ISR and all replicas."""
+    return configured if rules.acks_all_needs_configured_min_isr else int(effective_min_isr(configured, replicas))
 
 
 @frozen

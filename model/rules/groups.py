@@ -289,6 +289,7 @@ class ControllerRules:
     reregistration_bumps_epoch: bool = False
     topic_configs_written_first: bool = False
     epoch_passes_over_quorum: bool = False
+    acks_all_needs_configured_min_isr: bool = False
     stopping_broker_ignores_metadata: bool = False
     takeover_hears_nobody: bool = False
     sessions_by_contact: bool = False

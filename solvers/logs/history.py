@@ -16,8 +16,9 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import ids
+from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.state import Batch
-from kraftcheck.solvers.logs.whatif import PartitionKey, changed_brokers, changed_partitions, least_isr
+from kraftcheck.solvers.logs.whatif import PartitionKey, changed_brokers, changed_partitions, is_short
 
 Since: TypeAlias = int | None
 """The offset of the record with which something began; None for what a snapshot holds."""
@@ -68,11 +69,14 @@ class History:
         """When the last batch was written."""
         return self._times[-1] if self._times and self._times[-1] != _NO_TIME else None
 
-    def note(self, before: Controller, after: Controller, offset: Since, record: object = None) -> bool:
+    def note(
+        self, before: Controller, after: Controller, offset: Since, rules: RuleSet, record: object = None
+    ) -> bool:
         """Follow one more record; whether something began with it.
 
         Args:
             before, after: the states around it.
+            rules: of the release that wrote it.
             offset: its own; None within a snapshot.
             record: as of `changed_partitions`.
         """
@@ -83,7 +87,7 @@ class History:
         for key in changed_partitions(before, after, record):
             p = after.image.partition(*key)
             begins |= _keep(self.offline, key, p is not None and int(p.leader) == NO_LEADER, offset)
-            begins |= _keep(self.short, key, p is not None and len(ids(p.isr)) < least_isr(after, key), offset)
+            begins |= _keep(self.short, key, p is not None and is_short(after, key, rules), offset)
             if p is None:
                 self.outside.pop(key, None)
             else:

@@ -24,7 +24,15 @@ from kraftcheck.model.controller.brokers import Records, directories_failed, fen
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.controller.heartbeat import Sessions
-from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Configs, Controller, Place, Soft
+from kraftcheck.model.controller.state import (
+    MIN_ISR,
+    UNCLEAN_ELECTION,
+    Configs,
+    Controller,
+    Place,
+    Soft,
+    acks_all_needs,
+)
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition, is_reserved
 from kraftcheck.model.records.records import (
@@ -123,6 +131,21 @@ def least_isr(controller: Controller, key: PartitionKey) -> int:
         return 1
 
 
+def configured_isr(controller: Controller, topic_id: str, broker: int) -> int:
+    """The min ISR that a broker has configured for a topic; the smallest where the configuration is no number."""
+    try:
+        return controller.min_isr_of(topic_id, broker)
+    except Resignation:
+        return 1
+
+
+def is_short(controller: Controller, key: PartitionKey, rules: RuleSet) -> bool:
+    """Whether the leader of a partition refuses acks=all, of which nobody that leads counts as one."""
+    p = controller.image.topics[key[0]].partitions[key[1]]
+    configured = configured_isr(controller, key[0], int(p.leader))
+    return len(ids(p.isr)) < acks_all_needs(configured, len(ids(p.replicas)), rules.controller)
+
+
 def changed_partitions(before: Controller, after: Controller, record: object = None) -> Iterator[PartitionKey]:
     """Partitions that a record changed, made or deleted, or of which it changed the min ISR.
 
@@ -137,7 +160,7 @@ def changed_partitions(before: Controller, after: Controller, record: object = N
     old, new = before.image.topics, after.image.topics
     if before.configs is not after.configs:
         there = (key for key in _configured_otherwise(before, after) if key[0] in old)
-        yield from (key for key in there if least_isr(before, key) != least_isr(after, key))
+        yield from (key for key in there if _limits(before, key) != _limits(after, key))
     if old is new:
         return
     for topic_id in {**old, **new}:
@@ -147,6 +170,12 @@ def changed_partitions(before: Controller, after: Controller, record: object = N
         if known is not topic:
             every = {**partitions, **current}
             yield from ((topic_id, index) for index in every if partitions.get(index) is not current.get(index))
+
+
+def _limits(controller: Controller, key: PartitionKey) -> tuple[int, int]:
+    """The effective min ISR of a partition, and what its leader has configured."""
+    p = controller.image.partition(*key)
+    return least_isr(controller, key), configured_isr(controller, key[0], NO_LEADER if p is None else int(p.leader))
 
 
 def _configured_otherwise(before: Controller, after: Controller) -> Iterator[PartitionKey]:
@@ -193,14 +222,16 @@ class FaultState:
     Attributes:
         controller: holds nothing but them.
         holders: replicas that hold all acknowledged data.
-        minimum: the min ISR that its leader asks for, if there are so many replicas.
+        rules: of the release whose brokers they are.
+        configured: by broker the min ISR that it has as leader.
         dead: brokers that have no directory left, and never come back.
         lost: whether acknowledged data are lost.
     """
 
     controller: Controller
     holders: frozenset[int]
-    minimum: int = 1
+    rules: RuleSet = RIGHT
+    configured: Mapping[int, int] = field(factory=dict)
     dead: frozenset[int] = frozenset()
     lost: bool = False
 
@@ -217,8 +248,15 @@ class FaultState:
     @property
     def unwritable(self) -> bool:
         """Whether a producer that wants every acknowledgement (acks=all) is refused."""
-        p = self.partition
-        return self.offline or len(ids(p.isr)) < min(self.minimum, len(ids(p.replicas)))
+        return self.offline or len(ids(self.partition.isr)) < self.min_isr
+
+    @property
+    def min_isr(self) -> int:
+        """The replicas in sync that its leader needs for acks=all; without leader, the most that any replica would."""
+        replicas = ids(self.partition.replicas)
+        leaders = replicas if self.offline else (int(self.partition.leader),)
+        configured = max((self.configured.get(broker, 1) for broker in leaders), default=1)
+        return acks_all_needs(configured, len(replicas), self.rules.controller)
 
     def key(self) -> Key:
         """The values that distinguish two states: all but epochs and offsets."""
@@ -232,7 +270,8 @@ class FaultState:
         partition_key = (*(ids(members) for members in lists), directories, int(p.leader), bool(p.recovering))
         index = tuple(sorted(self.controller.elr_index.differing.items()))
         limits = tuple(sorted(self.controller.configs.topics[TOPIC_ID].items()))
-        return partition_key, brokers, self.holders, self.minimum, self.dead, self.lost, index, limits
+        configured = tuple(sorted(self.configured.items()))
+        return partition_key, brokers, self.holders, configured, self.dead, self.lost, index, limits
 
     def names(self) -> ShapeNames:
         """The names of its brokers and their directories; they stay where an index tells partitions by them."""
@@ -252,7 +291,9 @@ class FaultState:
         topics = {TOPIC_ID: Topic(TOPIC_ID, {0: renaming.partition(self.partition)})}
         image = evolve(image, topics=topics, registrations=registrations, registration_offsets=offsets)
         holders, dead = (frozenset(name[broker] for broker in brokers) for brokers in (self.holders, self.dead))
-        return evolve(self, controller=evolve(self.controller, image=image), holders=holders, dead=dead)
+        configured = {name[broker]: number for broker, number in self.configured.items()}
+        controller = evolve(self.controller, image=image)
+        return evolve(self, controller=controller, holders=holders, dead=dead, configured=configured)
 
 
 TROUBLES: Mapping[str, Callable[[FaultState], bool]] = {
@@ -297,7 +338,8 @@ def isolate(
     reduced = evolve(controller, image=image, configs=configs, elr_index=index, controllers={}, soft=soft)
     if holders is None:
         holders = first_holders(p)
-    return settle(FaultState(reduced, holders, least_isr(controller, (place.topic_id, place.index))))
+    configured = {broker: configured_isr(controller, place.topic_id, broker) for broker in ids(p.replicas)}
+    return settle(FaultState(reduced, holders, rules, configured))
 
 
 def _index_of(controller: Controller, place: Place) -> ElrIndex:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from kraftcheck.ci.logs.metrics import not_known
 from kraftcheck.ci.logs.whatif import prometheus
-from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.controller.state import MIN_ISR, Configs, Controller
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.logs.recovery import Recovery
 from kraftcheck.solvers.logs.whatif import (
@@ -65,6 +66,23 @@ def test_producers_are_refused_once_the_isr_is_below_its_minimum(factor: int, mi
     controller = with_topic(cluster(4), "foo", tuple(range(factor)), min_insync_replicas=str(minimum))
     (row,) = distances(controller, 3, FIXED)
     assert (row["faults_to_unwritable"], len(row["to_unwritable"])) == (expected, expected)
+
+
+def test_before_3_7_a_minimum_beyond_the_replicas_refuses_producers() -> None:
+    """Such a partition refuses acks=all without any fault; since then its only replica is enough."""
+    controller = with_topic(cluster(4), "foo", (0,), min_insync_replicas="2")
+    found = [distances(controller, 1, parse(f"kafka-3.9.2{one}")) for one in ("+acks-all-needs-configured-min-isr", "")]
+    assert [row["faults_to_unwritable"] for (row,) in found] == [0, 1]
+
+
+def test_a_leader_asks_for_its_own_minimum() -> None:
+    """A broker's own min ISR counts where it leads, below the topic's; another leader asks for that of all."""
+    controller = with_topic(cluster(4), "foo", (1, 2, 3))
+    own = Configs(nodes={"1": {MIN_ISR: "3"}, "4": {MIN_ISR: "9"}})
+    topic = evolve(own, topics={"foo": {MIN_ISR: "1"}})
+    for configs, leader, faults in ((own, 1, ["2 is fenced"]), (own, 3, ["3 is fenced"]), (topic, 1, None)):
+        (row,) = distances(evolve(changed(controller, leader=leader), configs=configs), 3, FIXED)
+        assert [*row["to_unwritable"]] == faults or (faults is None and row["faults_to_unwritable"] == 3)
 
 
 def test_brokers_ask_for_the_minimum_of_the_partition_itself() -> None:

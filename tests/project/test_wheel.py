@@ -110,7 +110,7 @@ def sources() -> list[str]:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """The wheel, built from the sdist that is built from a copy of the sources with an earlier build, and installed."""
+    """The wheel, built from the sdist that is built from a copy of the sources, and installed."""
     folder = tmp_path_factory.mktemp("wheel")
     for name in sources():
         place, source = folder / "sources" / name, ROOT / name
@@ -119,10 +119,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
             place.symlink_to(source.readlink())
         elif source.is_file():
             place.write_bytes(source.read_bytes())
-    for former in ("build/lib/kraftcheck/model/gone.py", "kraftcheck.egg-info/SOURCES.txt"):
-        place = folder / "sources" / former
-        place.parent.mkdir(parents=True)
-        place.write_text("kraftcheck/model/gone.py\n")
     words = [sys.executable, "-m", "build", "--outdir", folder / "dist", folder / "sources"]
     subprocess.run(words, check=True, capture_output=True)
     (wheel,) = (folder / "dist").glob("*.whl")

@@ -263,6 +263,13 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     ]  # fmt: skip
     if hopeless:
         yield f"  nothing that is known brings these back without loss: {_names(hopeless, every)}"
+    unregistered: dict[int, list[str]] = {}
+    for row in found["partitions"]:
+        for broker in row["unregistered"]:
+            unregistered.setdefault(broker, []).append(_name(row))
+    for broker, names in sorted(unregistered.items()):
+        told = f"broker {broker} is not registered, and is a replica of {_names(names, every)}"
+        yield f"  {told}: start a broker with this id, or reassign them to others"
     live = {row["broker"] for row in found["brokers"] if row["state"] == "live"}
     late = [_name(row) for row in _of_state(found, "one fault from offline", ONE_FROM_SHORT, "well")
             if _behind(row) & live]  # fmt: skip
@@ -276,7 +283,7 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     if found["rolling_restart"]:
         restarts = [str(row["restart"]) for row in found["rolling_restart"]]
         order = ", ".join(restarts) if len(restarts) <= SHOWN else _names(restarts, every)
-        all_back = " once all are back" if None in now.values() else ""
+        all_back = " once all are back" if unregistered or None in now.values() else ""
         yield f"  rolling restart{all_back}: {order}; before each, wait until every replica is in sync"
     even = [(row["restart"], _taken(row, every)) for row in found["rolling_restart"]]
     yield from _first([f"    even then, stopping {broker} {taken}" for broker, taken in even

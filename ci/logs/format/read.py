@@ -136,10 +136,13 @@ def entry_of(text: str, offset: int, place: str, problem: Problem) -> LogEntry |
     """The record that a JSON object with `type`, `version`, `data` describes; None where it was skipped."""
     try:
         value = DECODER.decode(text)
-        name, version, data = value["type"], value["version"], value["data"]
-    except (ValueError, KeyError, TypeError, RecursionError) as reason:
-        problem(place, f"not a record: {type(reason).__name__}: {reason}")
+    except (ValueError, RecursionError):
+        problem(place, "not a record: its payload is no whole JSON; copy the line anew")
         return None
+    if not isinstance(value, dict) or not {"type", "version", "data"} <= {*value}:
+        problem(place, "not a record: its payload has no type, version or data; copy the line anew")
+        return None
+    name, version, data = value["type"], value["version"], value["data"]
     if not isinstance(name, str) or type(version) is not int or not isinstance(data, dict):
         problem(place, "a record's type is text, its version a number, its data an object")
         return None

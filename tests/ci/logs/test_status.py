@@ -140,7 +140,10 @@ def test_a_clean_stop_is_told_from_a_kill(tmp_path: Path) -> None:
     assert (row["since"]["event"], row["leads_again"][0]["if_killed"]) == ("broker 2 begins a controlled shutdown", {})
     row = partition(told(cut(tmp_path, 148)), "alone-0")
     assert (row["leads_again"], row["unregistered"]) == ([], [2])
-    assert "unknown: 2 not registered" in kraftcheck("status", cut(tmp_path, 148)).out
+    ran = kraftcheck("status", cut(tmp_path, 148))
+    assert "unknown: 2 not registered" in ran.out
+    assert re.search(r"broker 2 is not registered, and is a replica of .*alone-0.*: start a broker with", ran.out)
+    assert "rolling restart once all are back: " in ran.out
 
 
 def test_a_failed_directory_is_named(tmp_path: Path) -> None:

@@ -268,8 +268,8 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
         for broker in row["unregistered"]:
             unregistered.setdefault(broker, []).append(_name(row))
     for broker, names in sorted(unregistered.items()):
-        told = f"broker {broker} is not registered, and is a replica of {_names(names, every)}"
-        yield f"  {told}: start a broker with this id, or reassign them to others"
+        missing = f"broker {broker} is not registered, and is a replica of {_names(names, every)}"
+        yield f"  {missing}: start a broker with this id, or reassign them to others"
     live = {row["broker"] for row in found["brokers"] if row["state"] == "live"}
     late = [_name(row) for row in _of_state(found, "one fault from offline", ONE_FROM_SHORT, "well")
             if _behind(row) & live]  # fmt: skip

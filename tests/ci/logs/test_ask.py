@@ -135,6 +135,7 @@ def test_a_change_that_is_none_is_decided_by_nothing() -> None:
         ("reassign loose-0 cancel=1", "reassign does not take 'cancel=1'"),
         ("alter-configs loose x=1", "alter-configs takes topic:NAME|broker:N|cluster KEY=VALUE"),
         ("alter-configs cluster retention.ms=1", "what 'retention.ms' of a cluster is checked for is not modelled"),
+        ("alter-configs topic:loose cleanup.policy=bogus", "what 'cleanup.policy' of a topic is checked for is not"),
         ("unregister 2 now", "unregister does not take 'now'; it takes BROKER"),
         ("heartbeat 9", "broker 9 is not registered where the log ends; registered: 0, 1, 2"),
         ("heartbeat 2 offline=here", "offline names a directory as the log does: "),

@@ -141,7 +141,8 @@ def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) 
     if fingerprint(program(a, compared=False)) == fingerprint(program(b, compared=False)) and _reports_alike(first):
         program(b)  # fingerprints are of terms: that ints agree with them is asked of both sides
         return Comparison((a, b), (), read)
-    results = questions[0].result(first, native), questions[1].result(questions[1].traced(), native)
+    other = questions[1].traced()  # before the first search: a signal in that is not to wait for it
+    results = questions[0].result(first, native), questions[1].result(other, native)
     return Comparison((a, b), results, read)
 
 

@@ -132,7 +132,8 @@ def compare_with_kafka(
     named = compared(evolve(rules, kafka=(str(build), build.like)), rules)
     asked, alone = SearchQuestion(named, budget), SearchQuestion(rules, budget)
     answers = functools.partial(native, search=functools.partial(explore_classes, build))
-    found = [alone.result(alone.traced(), native), asked.result(asked.traced(), answers)]
+    programs = alone.traced(), asked.traced()
+    found = [alone.result(programs[0], native), asked.result(programs[1], answers)]
     explored = found[1].exploration
     assert explored is not None
     assert isinstance(explored.answers, AnsweredPart)

@@ -97,7 +97,7 @@ def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any])
     start, chosen = time.monotonic(), request.subject()
     subject = traced(chosen, functools.partial(theory, use_lemmas=False, use_liveness=flags["bmc"] is not None))
     claims = [c.id for c in subject.claims if not flags["only"] or c.id in flags["only"]]
-    with faults_refused(chosen.name):
+    with faults_refused(lambda: chosen):
         found = _search(subject, claims, effort, flags)
         found = evolve(found, verdicts=_with_cases(request, subject, found.verdicts, flags))
     verdicts = tuple(_property_verdict(subject, claim, overdue(found.verdicts[claim])) for claim in claims)

@@ -453,7 +453,7 @@ def run_proof(
         prove, build, effort=effort, clock=time.monotonic, only=only, few=asked.builders(),
         workers=workers if cluster is None else functools.partial(cluster.executor, bool(quiet)),
     )  # fmt: skip
-    with faults_refused(request.name):
+    with faults_refused(request.subject):
         if quiet is None:
             return interruptible(lambda stop: ask(stop=stop))
         with stop_flag() as stop, progress_tally(quiet, "queries") as tally:

@@ -21,6 +21,7 @@ from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.walks import Walked, flags_of
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.lookup import at_fault
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.files import folder, read_json, replace
 from kraftcheck.ci.terminal.interrupts import Interrupted
@@ -106,7 +107,7 @@ def search(
     try:
         return explore(traced, budget, clock=time.monotonic, progress=progress, stop=stop, on_compile=on_compile)
     except (LoweringError, SystemFault) as error:
-        raise Refusal(f"{traced.system.name}: {error}") from error
+        raise at_fault(traced.system.name, traced.system, traced.setting, error) from error
     except SymmetryError as error:
         raise Refusal(f"{symmetry}: {error}") from error
 
@@ -234,7 +235,7 @@ def searched(chosen: Subject, text: str) -> Subject:
         shape = ask("layout", lambda: chosen.system.layout(chosen.setting))
         return evolve(chosen, system=search_for(chosen.system, text, shape, listing))
     except (ExpressionError, SystemFault, LayoutError) as error:
-        raise Refusal(f"{chosen.name}: {error}") from error
+        raise chosen.at_fault(error) from error
 
 
 def located(result: Exploration) -> Exploration:
@@ -355,7 +356,7 @@ class SearchQuestion:
         try:
             return explore_committed(self.chosen, traced, self.budget, self.cluster, engine, kept, quiet)
         except LoweringError as error:
-            raise Refusal(f"{traced.system.name}: {error}") from error
+            raise self.chosen.at_fault(error) from error
 
     def _result(self, found: Exploration, dataset: DatasetPart | None) -> Result:
         if self.find:

@@ -17,11 +17,11 @@ from attrs import evolve, frozen
 
 from kraftcheck.ci.run.fanout import Cluster, Shard, check_same
 from kraftcheck.ci.systems import assurance
+from kraftcheck.ci.systems.lookup import at_fault
 from kraftcheck.ci.systems.report import DEADLOCK_FAILS, DOCUMENT_VERSION, pruning_rows, steps_text, versions
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
-from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.machine_code.threads import ThreadPool
@@ -95,7 +95,7 @@ def walks_of(
             traced, plan, clock=time.monotonic, progress=progress, stop=stop, on_compile=on_compile, chunks=chunks
         )
     except (LoweringError, SystemFault) as error:
-        raise Refusal(f"{traced.system.name}: {error}") from error
+        raise at_fault(traced.system.name, traced.system, traced.setting, error) from error
 
 
 AHEAD = 4

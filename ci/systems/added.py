@@ -47,7 +47,6 @@ from kraftcheck.model.language.system import (
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.program.parts import unreadable
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.reference.interpreter import Integers
 
@@ -82,12 +81,8 @@ class AddedAction(Change):
     heals: bool
 
     def at(self, setting: Setting) -> tuple[Action, ...]:
-        """What it is at a setting; raises ChangeError for a name that nobody can read."""
-        found = each(self.place, self.given, setting, Action)
-        for one in found:
-            if fault := unreadable(one.name):
-                raise ChangeError(f"{self.place}: among the actions, {fault}")
-        return found
+        """What it is at a setting."""
+        return each(self.place, self.given, setting, Action)
 
 
 @frozen
@@ -256,8 +251,6 @@ class Made:
         ids = {DEADLOCK, *(one.id for one in found)}
         for part in self.at(Added, setting):
             for claim in part.at(setting) if part.kind is Property else ():
-                if fault := unreadable(claim.id):
-                    raise ChangeError(f"{part.place}: among the properties, {fault}")
                 if claim.id in ids:
                     raise ChangeError(f"{part.place}: there is a property {claim.id!r} already; give it another id")
                 ids.add(claim.id)

@@ -58,10 +58,16 @@ from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent
 from kraftcheck.model.systems.elections.triggers import Triggers, finish, permits
 from kraftcheck.model.triggers import table
 from kraftcheck.properties.catalogue import find
-from kraftcheck.solvers.program.parts import unreadable
 
 Part = TypeVar("Part")
-_CHOICE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_TYPED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def _check_typed(what: str, name: Any) -> None:
+    """Refuse a name that the command line cannot take as it is."""
+    if not isinstance(name, str) or not _TYPED.fullmatch(name):
+        raise ChangeError(f"{caller()}: {name!r} is no name of {what}: words of a-z and digits, joined by hyphens")
+
 
 @frozen
 class ChangedSystem(System):
@@ -100,8 +106,7 @@ class ChangedSystem(System):
             ChangeError: for another name, and for one that there is.
         """
         words, place = _words(self), caller()
-        if not isinstance(name, str) or not _CHOICE.fullmatch(name):
-            raise ChangeError(f"{place}: {name!r} is no name of a choice: words of a-z and digits, joined by hyphens")
+        _check_typed("a choice", name)
         if name in words.choices or name in words.presets:
             raise ChangeError(f"{place}: there is a {name} already; give the choice another name")
         if not isinstance(says, str) or not says.strip():
@@ -199,10 +204,9 @@ class ChangedSystem(System):
         """The system with preset bounds of one's own, with `_` for `-`; those that are not named are as in the first.
 
         Raises:
-            ChangeError: for a name that there is, a bound that there is not, and a value out of its range.
+            ChangeError: as for the name of a choice; for a bound that there is not, and a value out of its range.
         """
-        if fault := unreadable(name):
-            raise ChangeError(f"{caller()}: among the scopes, {fault}")
+        _check_typed("a scope", name)
         if name in self.scopes:
             raise ChangeError(f"{caller()}: {self.name} has a scope {name!r} already; give it another name")
         try:

@@ -8,6 +8,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +21,13 @@ import click
 from attrs import frozen
 
 from kraftcheck import model
+from kraftcheck.ci.systems.added import is_on
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.symbolic import place_of
 from kraftcheck.model.language.system import LIVENESS, Property, ScopeError, Setting, System
-from kraftcheck.model.language.words import Rule, rules_of
+from kraftcheck.model.language.words import Rule, RuleError, rules_of
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules import ruleset as rules
 from kraftcheck.model.rules.ruleset import parse, variants
@@ -35,7 +37,7 @@ from kraftcheck.properties.catalogue import find as find_in_catalogue
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.properties.register.rules import UNCOVERED
-from kraftcheck.solvers.program.parts import RAISED, line_of, unreadable
+from kraftcheck.solvers.program.parts import RAISED, line_of
 from kraftcheck.solvers.program.program import KINDS, recovery_actions
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
@@ -70,6 +72,8 @@ def _import(name: str) -> Any:
             return importlib.import_module(name)
     except Refusal:
         raise
+    except RuleError as error:
+        raise Refusal(str(error)) from error
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         hint = "; run from the folder that holds it" if missing else ""
@@ -102,25 +106,47 @@ def _import_file(path: Path) -> Any:
     return module
 
 
+_PACKAGE = str(Path(model.__file__).parent.parent)
+_LINE = re.compile(r"^(?P<before>[^\s()]+\.py:\d+): | \((?P<after>[^\s()]+\.py:\d+)(?P<more>, [^()]+)?\)$")
+"""The line of a rule that a fault begins or ends with."""
+
+
+def at_fault(name: str, system: System, setting: Setting, fault: object) -> Refusal:
+    """A fault of a system, to be raised, in a line that begins with that of its author, where the fault names it.
+
+    Of a changed system it begins with those of the changes that are there else, for the rest is shipped.
+    """
+    line, said = _LINE.search(str(fault)), str(fault)
+    at = "" if line is None else line["before"] or line["after"]
+    own = "" if at.startswith(_PACKAGE) else at.rpartition("/")[2]
+    parts = [one for one in getattr(system, "parts", ()) if hasattr(one, "place") and is_on(one, setting)]
+    if line is not None and (own or parts) and not line["more"]:
+        said = said.replace(line[0], "")
+    return Refusal(f"{own or ' or '.join(dict.fromkeys(one.place for one in parts)) or name}: {said}")
+
+
 def properties_of(name: str, system: System, setting: Setting) -> tuple[Property, ...]:
     """The properties of a system; raises Refusal when it raises, or one has an unknown kind or the id of another."""
     try:
         claims = tuple(system.properties(setting))
     except Refusal:
         raise
+    except RuleError as error:
+        raise Refusal(str(error)) from error
     except RAISED as error:
-        raise Refusal(f"{name}: properties raised {type(error).__name__}: {error}") from error
+        raise Refusal(f"{_line_in(error) or name}: properties raised {type(error).__name__}: {error}") from error
     for claim in claims:
         if not isinstance(claim, Property):
             raise Refusal(f"{name}: properties gave {claim!r}, not a kraftcheck.Property")
-        if fault := unreadable(claim.id):
-            raise Refusal(f"{name}: among the properties, {fault}{line_of(claim.predicate)}")
         if claim.kind not in KINDS:
-            raise Refusal(f"{name}: property {claim.id} has kind {claim.kind!r}; {nearest(claim.kind, KINDS)}")
-    _check_refuting(name, system, claims)
+            raise at_fault(name, system, setting, f"property {claim.id} has kind {claim.kind!r}; "
+                           f"{nearest(claim.kind, KINDS)}{line_of(claim.predicate)}")  # fmt: skip
+    _check_refuting(name, system, setting, claims)
     twice = [id_ for id_, number in Counter([*(c.id for c in claims), DEADLOCK]).items() if number > 1]
     if twice:
-        raise Refusal(f"{name}: two properties have the id {twice[0]!r} ({DEADLOCK!r} is built in)")
+        lines = line_of(*(claim.predicate for claim in claims if claim.id == twice[0]))
+        raise at_fault(name, system, setting, f"two properties have the id {twice[0]!r} ({DEADLOCK!r} is built in)"
+                       f"{lines}")  # fmt: skip
     return claims
 
 
@@ -132,7 +158,7 @@ def words_of(system: System) -> Vocabulary | None:
         raise Refusal(str(error)) from error
 
 
-def _check_refuting(name: str, system: System, claims: Sequence[Property]) -> None:
+def _check_refuting(name: str, system: System, setting: Setting, claims: Sequence[Property]) -> None:
     """Refuse a refuting variant that the rule sets of the system cannot name; those of a system without are words."""
     words = words_of(system)
     if words is None:
@@ -141,7 +167,8 @@ def _check_refuting(name: str, system: System, claims: Sequence[Property]) -> No
         for variant in (one for several in claim.refuted_by for one in several.split("+")):
             if variant not in words.choices:
                 near = nearest(variant, words.choices)
-                raise Refusal(f"{name}: property {claim.id}: refuted_by names the unknown variant {variant!r}; {near}")
+                raise at_fault(name, system, setting, f"property {claim.id}: refuted_by names the unknown variant "
+                               f"{variant!r}; {near}{line_of(claim.predicate)}")  # fmt: skip
 
 
 BASE_NOTE = "each choice of the system off"

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from attrs import evolve, frozen
 
-from kraftcheck import model
-from kraftcheck.ci.systems.added import SHOWN, is_on
-from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
+from kraftcheck.ci.systems.added import SHOWN
+from kraftcheck.ci.systems.lookup import at_fault, find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
 from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import ANY, LIVENESS, Property, ScopeError, Setting, System, spelled
+from kraftcheck.model.language.words import RuleError
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import KAFKA
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
@@ -158,7 +156,7 @@ def expression_properties(
         shape = ask("layout", lambda: system.layout(setting))
         added = expressions.properties(shape, f"kraftcheck step {shlex.quote(name)}")
     except (ExpressionError, SystemFault, LayoutError) as error:
-        raise Refusal(f"{name}: {error}") from error
+        raise at_fault(name, system, setting, error) from error
     own = {claim.id for claim in properties_of(name, system, setting)}
     for claim in added:
         if claim.id in own:
@@ -252,6 +250,10 @@ class Subject:
         parts += [] if self.rules is None else [f"rules {self.rules}"]
         parts += [f"controller of Kafka {self.kafka[0]}"] if self.kafka else []
         return f"{self.name}, " + ", ".join(parts) + changed(self.system)
+
+    def at_fault(self, fault: object) -> Refusal:
+        """See the function of this name."""
+        return at_fault(self.name, self.system, self.setting, fault)
 
 
 def changed(system: System) -> str:
@@ -347,45 +349,25 @@ def traced(
             if compared and not chosen.shipped:  # the rules of shipped systems are compared by tests
                 check_sample(made if isinstance(made, Program) else made.program, few())
             return made
-    except ScopeError as error:
-        raise Refusal(str(error)) from error
-    except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
-        raise Refusal(_at_fault(chosen, f"{error}{cheaper(chosen.system, chosen.setting)}")) from error
     except Refusal:
         raise
+    except (ScopeError, RuleError) as error:
+        raise Refusal(str(error)) from error
+    except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
+        raise chosen.at_fault(f"{error}{cheaper(chosen.system, chosen.setting)}") from error
     except RAISED as error:
         if chosen.shipped:
             raise
-        raise Refusal(_at_fault(chosen, f"tracing it raised {type(error).__name__}: {error}")) from error
-
-
-_PACKAGE = str(Path(model.__file__).parent.parent)
-_LINE = re.compile(r"^(?P<before>[^\s()]+\.py:\d+): | \((?P<after>[^\s()]+\.py:\d+)\)$")
-"""The line of a rule that a fault begins or ends with."""
-
-
-def _at_fault(chosen: Subject, fault: str) -> str:
-    """A fault of a system in a line.
-
-    Of a changed system it begins with the line of its author: the one that the fault names, or else those of the
-    changes that are there, for the rest is shipped.
-    """
-    parts = [one for one in getattr(chosen.whole, "parts", ()) if hasattr(one, "place") and is_on(one, chosen.setting)]
-    if not parts:
-        return f"{chosen.name}: {fault}"
-    line = _LINE.search(fault)
-    at, said = ("", fault) if line is None else (line["before"] or line["after"], fault.replace(line[0], ""))
-    own = at.rpartition("/")[2] if at and not at.startswith(_PACKAGE) else ""
-    return f"{own or ' or '.join(dict.fromkeys(one.place for one in parts))}: {said}"
+        raise chosen.at_fault(f"tracing it raised {type(error).__name__}: {error}") from error
 
 
 @contextlib.contextmanager
-def faults_refused(name: str | System) -> Iterator[None]:
+def faults_refused(chosen: Callable[[], Subject]) -> Iterator[None]:
     """A fault of a system that an engine finds after it was traced is refused, in one line."""
     try:
         yield
     except SystemFault as error:
-        raise Refusal(f"{name if isinstance(name, str) else name.name}: {error}") from error
+        raise chosen().at_fault(error) from error
 
 
 def cheaper(system: System, setting: Setting) -> str:

@@ -45,13 +45,37 @@ class NumberError(UntraceableRule):
     """A rule counts with the value of a bound that is any, or asks which number it is: there is no such number."""
 
 
+def _of_one_kind(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A comparison of collections, for those of one class."""
+
+    @functools.wraps(compare)
+    def method(self: Any, other: Any) -> Any:
+        answer = compare(self, other)
+        if answer is NotImplemented and not _is_of_kraftcheck(_asking()):
+            kind = type(self).__name__
+            raise UntraceableRule(f"{place()}: a {kind} is compared with {described(other)}, which it never equals, "
+                                  f"whatever it holds; make that a {kind}, too")  # fmt: skip
+        return answer
+
+    return method
+
+
 class Untold:
     """A collection, or a field that may be absent: it has no truth, on ints as on terms.
 
-    Python takes whatever has no truth of its own for true: a rule that asks `if isr` would never see an empty one.
+    Python takes whatever has no truth of its own for true: a rule that asks `if isr` would never see an empty one. And
+    it takes values of two classes for unequal: a rule that asks `isr == {0, 1}` would never see these two.
     """
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        """Refuse, where a rule asks, whether it equals what is of another class."""
+        super().__init_subclass__()
+        for name in ("__eq__", "__ne__"):
+            compare = vars(cls).get(name)
+            if compare is not None and not hasattr(compare, "__wrapped__"):
+                setattr(cls, name, _of_one_kind(compare))
 
     def __bool__(self) -> NoReturn:
         """Refuse to be a condition."""
@@ -358,6 +382,7 @@ _MACHINERY = (
     "kraftcheck/model/language/collections.py",
     "kraftcheck/model/language/places.py",
     "kraftcheck/model/language/anynumber.py",
+    "kraftcheck/properties/kinds.py",
     "attr/_make.py",
 )
 
@@ -375,11 +400,17 @@ _STANDARD_LIBRARY = functools.__file__.removesuffix("functools.py")
 
 
 def place() -> str:
-    """The line of the rule that is traced: the nearest caller outside the word machinery and Python's library."""
+    """The line of the rule that is traced: see `_asking`."""
+    frame = _asking()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _asking() -> FrameType:
+    """The nearest caller outside the word machinery and Python's library."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return frame
 
 
 def place_of(error: BaseException) -> str | None:

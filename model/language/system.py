@@ -17,7 +17,7 @@ from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.symbolic import AnyOf, described
 from kraftcheck.model.language.symmetry import Symmetry
 from kraftcheck.model.language.terms import ENDLESS, Truth
-from kraftcheck.model.language.words import all_of
+from kraftcheck.model.language.words import all_of, readable
 from kraftcheck.model.nearest import nearest
 
 ANY = UNBOUNDED
@@ -47,7 +47,7 @@ class Bound:
         takes_any: whether provers take ANY.
     """
 
-    name: str
+    name: str = field(validator=readable)
     lo: int
     hi: int
     help: str
@@ -365,7 +365,7 @@ class Action:
         parameters: for each argument the values it ranges over.
     """
 
-    name: str
+    name: str = field(validator=readable)
     effect: Callable[..., Any]
     guard: Callable[..., Truth | Conjuncts] | None = None
     parameters: Mapping[str, Sequence[Any]] = field(factory=dict)
@@ -412,7 +412,7 @@ class Property:
         follows_from: invariants, by their ids, that imply it in every state; a proof about any number shows just that.
     """
 
-    id: str
+    id: str = field(validator=readable)
     kind: str
     sentence: str
     predicate: Callable[[Any], Truth | Conjuncts]

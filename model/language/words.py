@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
-from attrs import frozen
+from attrs import Attribute, frozen
 
-from kraftcheck.model.language.symbolic import Untold, check_alike, class_of, described, named, record_fields
+from kraftcheck.model.language.symbolic import Untold, check_alike, class_of, described, named, place, record_fields
 from kraftcheck.model.language.terms import MASK_BITS, Graph, Term, Truth, TruthOperator, Word, WordOperator, evaluate
 
 T = TypeVar("T")
@@ -262,7 +262,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RuleError(ValueError):
-    """A rule that is none, or cannot be where it is: the message names the place."""
+    """A rule, or a name, that is none, or cannot be where it is: the message names the place."""
+
+
+def readable(part: Any, attribute: Attribute[str], name: Any) -> None:
+    """Refuse a name that nobody can read in a report, a trace or the name of a file: a validator of a part's name.
+
+    Raises:
+        RuleError: which begins with the file and the line where it is given.
+    """
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        at, what = place().rpartition("/")[2], type(part).__name__.lower()
+        raise RuleError(f"{at}: {name!r} is no {attribute.name} of {'an' if what[0] in 'aeiou' else 'a'} {what}; give "
+                        "one of characters that show")  # fmt: skip
 
 
 @frozen

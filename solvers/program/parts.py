@@ -340,13 +340,6 @@ def check_refusals(graph: Graph) -> None:
         raise UntraceableRule(graph.refusals[0])
 
 
-def unreadable(name: Any) -> str:
-    """Why nobody can read a name in a report, a trace or the name of a file; empty where one can."""
-    if not isinstance(name, str) or not name.strip():
-        return f"{name!r} is no name; give it one of letters that show"
-    return "" if name.isprintable() else f"the name {name!r} has characters that do not show; leave them out"
-
-
 def file_part(text: str) -> str:
     """A name as a part of the name of a file that no folder hides: without `/`, and without a dot at its start.
 
@@ -358,7 +351,7 @@ def file_part(text: str) -> str:
 
 
 def check_names(what: str, named: Iterable[tuple[str, Callable[..., Any]]]) -> None:
-    """Refuse a name that nobody can read, and two things of one name: reports would take one for the other.
+    """Refuse two things of one name: reports would take one for the other.
 
     Args:
         what: they are, in the plural.
@@ -369,8 +362,6 @@ def check_names(what: str, named: Iterable[tuple[str, Callable[..., Any]]]) -> N
     """
     rules: dict[str, list[Callable[..., Any]]] = {}
     for name, rule in named:
-        if fault := unreadable(name):
-            raise SystemFault(f"among the {what}, {fault}{line_of(rule)}")
         rules.setdefault(name, []).append(rule)
     for name, same in rules.items():
         if len(same) > 1:

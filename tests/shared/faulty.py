@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.layout import Flag, Range
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Term
+from kraftcheck.properties.kinds import always
 from tests.toys import CLOCK, Clock
 
 
@@ -72,6 +73,8 @@ RAISING_PROPERTIES = evolve(CLOCK, properties=panic)
 RAISING_PROPERTY = with_property(Property("boom", "always", "It booms.", panic))
 WRONG_PROPERTY = with_property(Property("odd", "always", "It is odd.", lambda state: state.hand))
 ODD_KIND = with_property(Property("odd", "allways", "It is odd.", lambda state: state.hand < 0))
+NAMELESS_ACTION = evolve(CLOCK, actions=lambda setting: [Action(" ", tick)])
+NAMELESS_PROPERTY = evolve(CLOCK, properties=lambda setting: [always("a\nb", "It is odd.", lambda state: True)])
 NOT_A_PROPERTY = with_property("noon")
 TWICE = with_property(*[Property("same", "always", "It is the same.", lambda state: state.hand <= 1)] * 2)
 NO_SCOPES = evolve(CLOCK, scopes={})

@@ -203,10 +203,9 @@ OWN = r"^test_changed.py:\d+: "
         (lambda: changed(lambda self, rules, rule: self.elr if type(self.leader) in (int,) else rule(self, rules)),
          ".* on ints"),
         (lambda: PLAIN.action(kc.Action("nap", _leaderless)), "action nap, effect changes the state"),
-        (lambda: PLAIN.action(kc.Action("", lambda s: s)), "among the actions, '' is no name"),
-        (lambda: PLAIN.action(kc.Action("a\nb", lambda s: s)), "among the actions, the name .* do not show"),
-        (lambda: PLAIN.property(kc.always("", "odd", lambda s: True)), "among the properties, '' is no name"),
-        (lambda: PLAIN.scope("", brokers=2), "among the scopes, '' is no name"),
+        (lambda: PLAIN.action(lambda setting: kc.Action("", _leaderless)), "'' is no name of an action"),
+        (lambda: PLAIN.property(lambda setting: kc.always("a\tb", "", _leaderless)), "'a.*b' is no id of a property"),
+        (lambda: PLAIN.scope("", brokers=2), "'' is no name of a scope"),
     ],
 )
 def test_a_fault_of_a_change_begins_with_its_line(make: Callable[[], kc.System], fault: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from tests.shared.places import TESTS
 
 WIDE = "--brokers 5 --replication 5 --epochs 14 --records 4 --loss 4 --reassignments 4 --config-changes 2"
 """Bounds of `replication` beyond the layout."""
+
+NO_LINE = {"EMPTY_INITIAL", "NOT_AN_ACTION", "NOT_A_PROPERTY", "WIDE", "NO_SCOPES"}
+"""Faulty systems no line of which is at fault."""
 
 UNUSABLE = [
     ("nope", "unknown command 'nope'; did you mean"),
@@ -115,7 +119,7 @@ def test_unusable_words_are_refused(words: str, told: str) -> None:
         ("NO_EFFECT", "action odd set the state to None, not a word"),
         ("OTHER_SHAPE", "action odd gave a state of another shape: [0], [1]"),
         ("WRONG_ARITY", "action odd, effect raised TypeError: "),
-        ("PYTHON_IF", "faulty.py:32: a symbolic word was used as a condition"),
+        ("PYTHON_IF", "faulty.py:33: a symbolic word was used as a condition"),
         ("NOT_AN_ACTION", "actions gave 'tick', not a kraftcheck.Action"),
         ("RAISING_ACTIONS", "actions raised RuntimeError: the toy panics"),
         ("EMPTY_INITIAL", "initial gave no state"),
@@ -129,6 +133,8 @@ def test_unusable_words_are_refused(words: str, told: str) -> None:
         ("RAISING_PROPERTY", "property boom raised RuntimeError"),
         ("WRONG_PROPERTY", "not a truth"),
         ("ODD_KIND", "property odd has kind 'allways'; did you mean always, "),
+        ("NAMELESS_ACTION", "' ' is no name of an action"),
+        ("NAMELESS_PROPERTY", "is no id of a property; give one of characters that show"),
         ("NOT_A_PROPERTY", "properties gave 'noon', not a kraftcheck.Property"),
         ("TWICE", "two properties have the id 'same'"),
         ("NO_SCOPES", "scopes is empty"),
@@ -136,12 +142,14 @@ def test_unusable_words_are_refused(words: str, told: str) -> None:
     ],
 )
 def test_faulty_system_is_refused(name: str, told: str, tmp_path: Path) -> None:
-    """A user's system that raises or answers with the wrong type is named with its part; no folder is made."""
+    """A user's system that raises or answers with the wrong type is named with its line and its part; no folder is
+    made."""
     out = tmp_path / "out"
     refusal = kraftcheck(
         "explore", f"tests.shared.faulty:{name}", "--out", out, "--json", tmp_path / "told.json"
     ).refusal()
-    assert refusal.startswith(f"tests.shared.faulty:{name}: ")
+    begins = r"(faulty|toys)\.py:\d+" if name not in NO_LINE else f"tests.shared.faulty:{name}"
+    assert re.match(rf"{begins}: ", refusal), refusal
     assert told in refusal
     assert list(tmp_path.iterdir()) == []
 
@@ -151,6 +159,7 @@ def test_faulty_system_is_refused(name: str, told: str, tmp_path: Path) -> None:
     [
         ("raise ValueError('a\\nb')", "{}.py:1: importing {} raised ValueError: a b"),
         ("import kraftcheck as kc\nkc.kafka('elections').field('t')", "{}.py:2: importing {} raised TypeError:"),
+        ("import kraftcheck as kc\nkc.Action('', None)", "{}.py:2: '' is no name of an action; give one of"),
         ("import no_such_thing", "cannot import {}: No module named 'no_such_thing'"),
         ("raise SystemExit(0)", "importing {} raised SystemExit: 0"),
         ("def", "importing {} raised SyntaxError: invalid syntax"),

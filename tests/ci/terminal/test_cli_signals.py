@@ -45,6 +45,19 @@ def test_a_stopped_exploration_reports(number: signal.Signals, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["kraftcheck"]
 
 
+def test_a_stopped_comparison_begins_no_other_search(tmp_path: Path) -> None:
+    """SIGTERM in the search of one side ends a comparison within two seconds, in one line that says incomplete."""
+    words = ("diff", "fixed", "fixed+fenced-leader-acceptable", "elections", "--workers", 1, "--quiet")
+    process = start(words, environment={"XDG_CACHE_HOME": str(tmp_path)})
+    wait_for_search(tmp_path)
+    process.send_signal(signal.SIGTERM)
+    asked = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - asked < 2
+    assert (process.returncode, err) == (20, "")
+    assert re.fullmatch(r"incomplete: stopped between two parts of the work \(exit 20\)\n", out)
+
+
 SLOW_COMPILER = """
 import sys, time
 import kraftcheck.solvers.machine_code.compile

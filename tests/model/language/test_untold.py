@@ -48,13 +48,17 @@ WITH_SETS = (
 
 @pytest.mark.parametrize("name", WITH_SETS)
 def test_no_collection_of_a_state_has_a_truth(name: str) -> None:
-    """Neither true nor false, whatever it holds; the line of the question stands first."""
+    """Neither true nor false, nor unequal to a value of another class; the line of the question stands first."""
     system = SYSTEMS[name]
     few = Layout(system.layout(system.setting(rules=PRESETS["fixed"])))
     found = [part for state in states(few) for part in parts(state)]
     for part in found:
         with pytest.raises(UntraceableRule, match=rf"^{__file__}:\d+: a {type(part).__name__} was used as a condition"):
             bool(part)
+        for other in ({0}, [0], (0,), 0, "", None):
+            for compare in (lambda a, b: a == b, lambda a, b: a != b, lambda a, b: b == a):
+                with pytest.raises(UntraceableRule, match=rf"^{__file__}:\d+: a {type(part).__name__} is compared"):
+                    compare(part, other)
     assert found
 
 

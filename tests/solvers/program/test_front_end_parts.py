@@ -16,6 +16,7 @@ from kraftcheck.model.language.layout import LayoutError, ints, subset_of, truth
 from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import Action, Bound, Property, ScopeError, System
 from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.words import RuleError
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties import catalogue
 from kraftcheck.solvers.audit.traced_sample import check_sample
@@ -166,15 +167,15 @@ FAULTY: dict[str, tuple[System, str]] = {
         "changes the state that it is given; return evolve",
     ),
     "an action without a name": (
-        evolve(SHELF, actions=lambda setting: [evolve(COUNT, name=" ")]), "among the actions, ' ' is no name",
+        evolve(SHELF, actions=lambda setting: [evolve(COUNT, name=" ")]), "' ' is no name of an action",
     ),
     "a property without an id": (
         evolve(SHELF, properties=lambda setting: [Property("", "always", "P.", lambda s: s.flag)]),
-        "among the properties, '' is no name; give it one of letters that show",
+        "'' is no id of a property; give one of characters that show",
     ),
     "a name that turns the line round": (
         evolve(SHELF, actions=lambda setting: [evolve(COUNT, name="a\u202eb")]),
-        "among the actions, the name 'a\\u202eb' has characters that do not show",
+        "'a\\u202eb' is no name of an action",
     ),
     "two actions of one name": (
         evolve(SHELF, actions=lambda setting: [COUNT, COUNT]), "two actions have the name 'count'; rename one",
@@ -192,7 +193,7 @@ def test_a_part_that_could_deceive_is_refused(fault: str) -> None:
     system, told = FAULTY[fault]
     for how in (trace, theory):
         CALLED.clear()
-        with pytest.raises((SystemFault, LayoutError, UntraceableRule)) as refused:
+        with pytest.raises((SystemFault, LayoutError, UntraceableRule, RuleError)) as refused:
             how(system, system.setting())
         assert told in str(refused.value)
 

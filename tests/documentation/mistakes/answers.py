@@ -11,8 +11,8 @@ ANSWERS = [
 def buy(s, buyer):
     s.free -= 1
     return s
-''', "hall:HALL: action buy, effect raised FrozenInstanceError: can't set attribute; a state never changes: return "
-     "evolve(state, field=value) (hall.py:40)", '''
+''', "hall.py:40: action buy, effect raised FrozenInstanceError: can't set attribute; a state never changes: return "
+     "evolve(state, field=value)", '''
 def buy(s, buyer):
     return evolve(s, free=s.free - 1)
 '''),
@@ -20,71 +20,70 @@ def buy(s, buyer):
 def leave(s, buyer):
     s.banned.add(buyer)
     return s
-''', "hall:HALL: action leave, effect raised AttributeError: 'BrokerSet' object has no attribute 'add'; use "
-     "plus(s.just(x)) (hall.py:40)", '''
+''', "hall.py:40: action leave, effect raised AttributeError: 'BrokerSet' object has no attribute 'add'; use "
+     "plus(s.just(x))", '''
 def leave(s, buyer):
     return evolve(s, banned=s.banned.plus(s.banned.just(buyer)))
 '''),
     Mistake("An effect without `return`", '''
 def buy(s, buyer):
     evolve(s, free=s.free - 1)
-''', "hall:HALL: action buy gave a state of another shape: banned, free, tickets[0]; it gave None: return "
-     "the next state (hall.py:39)", '''
+''', "hall.py:39: action buy gave a state of another shape: banned, free, tickets[0]; it gave None: return "
+     "the next state", '''
 def buy(s, buyer):
     return evolve(s, free=s.free - 1)
 '''),
     Mistake("A guard that is a number", '''
 def may_buy(s, buyer):
     return s.free
-''', "hall:HALL: action buy, guard gave <var free: a word in 0..4>, not a truth; return a comparison, or all_of() of "
-     "some (hall.py:39)", '''
+''', "hall.py:39: action buy, guard gave <var free: a word in 0..4>, not a truth; return a comparison, or all_of() of "
+     "some", '''
 def may_buy(s, buyer):
     return s.free > 0
 '''),
     Mistake("A field of another type", '''
 def buy(s, buyer):
     return evolve(s, free=s.free > 1)
-''', "hall:HALL: action buy set free to <lt of [{one}, {other}]: a truth>, not a word (hall.py:39)", '''
+''', "hall.py:39: action buy set free to <lt of [{one}, {other}]: a truth>, not a word", '''
 def buy(s, buyer):
     return evolve(s, free=kc.choose(s.free > 1, 1, 0))
 '''),
     Mistake("A list where the layout has a tuple", '''
 def buy(s, buyer):
     return evolve(s, tickets=[tickets + 1 for tickets in s.tickets])
-''', "hall:HALL: action buy gave a state of another shape: tickets, tickets[0], tickets[1], tickets[2]; tickets is a "
-     "list: make it a tuple (hall.py:39)", '''
+''', "hall.py:39: action buy gave a state of another shape: tickets, tickets[0], tickets[1], tickets[2]; tickets is a "
+     "list: make it a tuple", '''
 def buy(s, buyer):
     return evolve(s, tickets=tuple(kc.minimum(tickets + 1, SEATS) for tickets in s.tickets))
 '''),
     Mistake("One list for `all_of`", '''
 def may_buy(s, buyer):
     return kc.all_of([tickets < 3 for tickets in s.tickets])
-''', "hall:HALL: action buy, guard raised TypeError: a list where one truth is expected; write all_of(*truths), "
-     "any_of(*truths) (hall.py:40)", '''
+''', "hall.py:40: action buy, guard raised TypeError: a list where one truth is expected; write all_of(*truths), "
+     "any_of(*truths)", '''
 def may_buy(s, buyer):
     return kc.all_of(*(tickets < 3 for tickets in s.tickets))
 '''),
     Mistake("A set for a truth", '''
 def may_buy(s, buyer):
     return kc.negate(s.banned)
-''', "hall:HALL: action buy, guard raised TypeError: a BrokerSet where one truth is expected; write all_of(*truths), "
-     "any_of(*truths) (hall.py:40)", '''
+''', "hall.py:40: action buy, guard raised TypeError: a BrokerSet where one truth is expected; write all_of(*truths), "
+     "any_of(*truths)", '''
 def may_buy(s, buyer):
     return s.banned.is_empty()
 '''),
     Mistake("A method that is not called", '''
 def may_buy(s, buyer):
     return kc.choose(s.banned.is_empty, s.free > 0, s.free > 1)
-''', "hall:HALL: action buy, guard raised TypeError: the function is_empty where a truth is expected; call it "
-     "(hall.py:40)", '''
+''', "hall.py:40: action buy, guard raised TypeError: the function is_empty where a truth is expected; call it", '''
 def may_buy(s, buyer):
     return kc.choose(s.banned.is_empty(), s.free > 0, s.free > 1)
 '''),
     Mistake("A number for a set", '''
 def leave(s, buyer):
     return evolve(s, banned=s.banned.plus(buyer))
-''', "hall:HALL: action leave, effect raised TypeError: a set of numbers meets <var leave.buyer: a word in 0..2>; "
-     "write just(it) (hall.py:40)", '''
+''', "hall.py:40: action leave, effect raised TypeError: a set of numbers meets <var leave.buyer: a word in 0..2>; "
+     "write just(it)", '''
 def leave(s, buyer):
     return evolve(s, banned=s.banned.plus(s.banned.just(buyer)))
 '''),
@@ -98,16 +97,16 @@ def actions(setting):
     Mistake("A field that is misspelt", '''
 def may_buy(s, buyer):
     return s.fre > 0
-''', "hall:HALL: action buy, guard raised AttributeError: 'Hall' object has no attribute 'fre'; did you mean free? "
-     "(hall.py:40)", '''
+''', "hall.py:40: action buy, guard raised AttributeError: 'Hall' object has no attribute 'fre'; did you mean "
+     "free?", '''
 def may_buy(s, buyer):
     return s.free > 0
 '''),
     Mistake("An argument of another name", '''
 def buy(s, who):
     return evolve(s, free=s.free - 1)
-''', "hall:HALL: action buy, effect raised TypeError: buy() got an unexpected keyword argument 'buyer'; a rule takes "
-     "the state and the action's parameters, a record its fields (hall.py:39)", '''
+''', "hall.py:39: action buy, effect raised TypeError: buy() got an unexpected keyword argument 'buyer'; a rule takes "
+     "the state and the action's parameters, a record its fields", '''
 def buy(s, buyer):
     return evolve(s, free=s.free - 1)
 '''),
@@ -117,7 +116,7 @@ sold = []
 def buy(s, buyer):
     sold.append(buyer)
     return evolve(s, free=s.free - len(sold))
-''', f"hall:HALL: action buy, effect gave two answers to the same question; {ALONE} (hall.py:41)", '''
+''', f"hall.py:41: action buy, effect gave two answers to the same question; {ALONE}", '''
 def buy(s, buyer):
     return evolve(s, free=s.free - 1)
 '''),
@@ -126,7 +125,7 @@ chance = random.Random(1)
 
 def may_buy(s, buyer):
     return s.free > chance.randint(0, 3)
-''', f"hall:HALL: action buy, guard gave two answers to the same question; {ALONE} (hall.py:41)", '''
+''', f"hall.py:41: action buy, guard gave two answers to the same question; {ALONE}", '''
 def buy(s, buyer, coin):
     return evolve(s, free=kc.choose(coin, s.free - 1, s.free))
 
@@ -137,7 +136,7 @@ def actions(setting):
 def actions(setting):
     one = {"buyer": BUYERS}
     return [kc.Action("buy", buy, may_buy, one), kc.Action("buy", leave, may_leave, one)]
-''', "hall:HALL: two actions have the name 'buy'; rename one (hall.py:20, hall.py:26)", '''
+''', "hall.py:20: two actions have the name 'buy'; rename one (hall.py:20, hall.py:26)", '''
 def actions(setting):
     one = {"buyer": BUYERS}
     return [kc.Action("buy", buy, may_buy, one), kc.Action("leave", leave, may_leave, one)]
@@ -145,8 +144,7 @@ def actions(setting):
     Mistake("An initial state outside the layout", '''
 def initial():
     return [Hall(SEATS + 1, (0, 0, 0), kc.IntSet())]
-''', "hall:HALL: initial gave a state that does not fit the layout: free = 5 is outside its domain 0..4 "
-     "(hall.py:44)", '''
+''', "hall.py:44: initial gave a state that does not fit the layout: free = 5 is outside its domain 0..4", '''
 def initial():
     return [Hall(SEATS, (0, 0, 0), kc.IntSet())]
 '''),

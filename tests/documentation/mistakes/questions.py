@@ -5,11 +5,11 @@ from __future__ import annotations
 from tests.documentation.mistakes.mistake import Mistake
 
 DECIDES = (
-    "hall:HALL: hall.py:{line}: a symbolic word was used as a condition (if, and, or, not, while, a chained "
+    "hall.py:{line}: a symbolic word was used as a condition (if, and, or, not, while, a chained "
     "comparison); use choose(), all_of(), any_of(), negate(), equal(), minimum() or maximum()"
 )
 INDEXES = (
-    "hall:HALL: hall.py:{line}: a symbolic word was used as an index, an end of a range or a shift count; "
+    "hall.py:{line}: a symbolic word was used as an index, an end of a range or a shift count; "
     "use get() or put() at a place, each() or count() of a range, just() of a set"
 )
 
@@ -33,7 +33,7 @@ def may_buy(s, buyer):
     Mistake("A set as a condition", '''
 def may_buy(s, buyer):
     return kc.choose(not s.banned, s.free > 0, s.free > 1)
-''', "hall:HALL: hall.py:40: a BrokerSet was used as a condition (if, and, or, not, bool()), and has no truth; use its "
+''', "hall.py:40: a BrokerSet was used as a condition (if, and, or, not, bool()), and has no truth; use its "
        "is_empty(), or count(), size() or has()", '''
 def may_buy(s, buyer):
     return kc.choose(s.banned.is_empty(), s.free > 0, s.free > 1)
@@ -41,7 +41,7 @@ def may_buy(s, buyer):
     Mistake("A question without its parentheses", '''
 def may_buy(s, buyer):
     return s.free > 0 if s.banned.is_empty else s.free > 1
-''', "hall:HALL: hall.py:40: `s.banned.is_empty` is a condition, and a method that is not called is always true; call "
+''', "hall.py:40: `s.banned.is_empty` is a condition, and a method that is not called is always true; call "
        "it", '''
 def may_buy(s, buyer):
     return kc.choose(s.banned.is_empty(), s.free > 0, s.free > 1)
@@ -49,10 +49,18 @@ def may_buy(s, buyer):
     Mistake("`is` between values", '''
 def may_buy(s, buyer):
     return kc.choose(s.free is SEATS, False, s.free > 0)
-''', "hall:HALL: hall.py:40: `s.free is SEATS` asks whether both are one object, and these are others while a rule is "
+''', "hall.py:40: `s.free is SEATS` asks whether both are one object, and these are others while a rule is "
        "traced; compare values and classes with == (is None is allowed)", '''
 def may_buy(s, buyer):
     return kc.choose(s.free == SEATS, False, s.free > 0)
+'''),
+    Mistake("A Python set beside a set", '''
+def may_buy(s, buyer):
+    return kc.choose(s.banned == {0, 1}, False, s.free > 0)
+''', "hall.py:40: a BrokerSet is compared with {0, 1}, which it never equals, whatever it holds; make that a "
+       "BrokerSet, too", '''
+def may_buy(s, buyer):
+    return kc.choose(s.banned == kc.IntSet.of([0, 1]), False, s.free > 0)
 '''),
     Mistake("A chained comparison", '''
 def may_buy(s, buyer):
@@ -85,16 +93,16 @@ def may_buy(s, buyer):
     Mistake("`in` a set", '''
 def may_buy(s, buyer):
     return buyer in s.banned
-''', "hall:HALL: action buy, guard raised TypeError: argument of type 'BrokerSet' is not iterable; use has() of a set, "
-     "or some() of a tuple (hall.py:40)", '''
+''', "hall.py:40: action buy, guard raised TypeError: argument of type 'BrokerSet' is not iterable; use has() of a "
+     "set, or some() of a tuple", '''
 def may_buy(s, buyer):
     return s.banned.has(buyer)
 '''),
     Mistake("`len` of a set", '''
 def may_buy(s, buyer):
     return len(s.banned) < 2
-''', "hall:HALL: action buy, guard raised TypeError: object of type 'BrokerSet' has no len(); use size() of a set, "
-     "or count() (hall.py:40)", '''
+''', "hall.py:40: action buy, guard raised TypeError: object of type 'BrokerSet' has no len(); use size() of a set, "
+     "or count()", '''
 def may_buy(s, buyer):
     return s.banned.size() < 2
 '''),
@@ -115,21 +123,21 @@ def may_buy(s, buyer):
     Mistake("A place that may be outside", '''
 def may_buy(s, buyer):
     return kc.get(s.tickets, buyer + 1) == 0
-''', "hall:HALL: hall.py:40: get() at the place 1..3 of 3 items; give it the value for places outside: otherwise=", '''
+''', "hall.py:40: get() at the place 1..3 of 3 items; give it the value for places outside: otherwise=", '''
 def may_buy(s, buyer):
     return kc.get(s.tickets, buyer + 1, otherwise=0) == 0
 '''),
     Mistake("A fraction", '''
 def buy(s, buyer):
     return evolve(s, free=s.free * 0.5)
-''', "hall:HALL: hall.py:40: a symbolic word meets float 0.5; use words only", '''
+''', "hall.py:40: a symbolic word meets float 0.5; use words only", '''
 def buy(s, buyer):
     return evolve(s, free=s.free // 2)
 '''),
     Mistake("A text instead of a name", '''
 def may_buy(s, buyer):
     return s.free == "none"
-''', "hall:HALL: hall.py:40: a symbolic word meets str 'none'; use words only", '''
+''', "hall.py:40: a symbolic word meets str 'none'; use words only", '''
 NONE = 0
 
 def may_buy(s, buyer):
@@ -138,7 +146,7 @@ def may_buy(s, buyer):
     Mistake("A division by what may be 0", '''
 def buy(s, buyer):
     return evolve(s, free=SEATS // s.free)
-''', "hall:HALL: hall.py:40: a divisor in 0..4 may be 0; divide by maximum(1, divisor), or by a constant", '''
+''', "hall.py:40: a divisor in 0..4 may be 0; divide by maximum(1, divisor), or by a constant", '''
 def buy(s, buyer):
     return evolve(s, free=SEATS // kc.maximum(1, s.free))
 '''),

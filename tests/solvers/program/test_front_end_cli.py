@@ -16,7 +16,7 @@ SILENT = ("IN_A_SET", "IN_A_DICT", "TEXT_AS_KEY", "A_FLOAT", "NONE", "SHIFTED", 
 def test_a_rule_that_python_would_decide_is_refused(name: str) -> None:
     """A property that x never is 3, of a system in which it is, does not hold: the rule is refused by its line."""
     told = kraftcheck("explore", f"tests.shared.shelf:{name}", "--quiet").refusal()
-    place = rf"tests\.shared\.shelf:{name}: \S+shelf\.py:\d+"
+    place = r"shelf\.py:\d+"
     assert re.match(rf"{place}: a symbolic word (was used as|meets) .*; use ", told), told
 
 

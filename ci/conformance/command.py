@@ -25,6 +25,7 @@ from kraftcheck.ci.conformance.kafka.change.checks import (
 from kraftcheck.ci.conformance.kafka.drivers import DriverError
 from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzRow, fuzz_lines, fuzz_with_kafka
 from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.conformance.kafka.tour.images import tour_of_images
 from kraftcheck.ci.conformance.kafka.tour.report import TourRow, tour_lines
 from kraftcheck.ci.conformance.kafka.tour.requests import TourError
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS, tour_with_kafka
@@ -38,12 +39,16 @@ from kraftcheck.ci.terminal.progress import Meter, progress_meter
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import RELEASES, RuleSet, parse
+from kraftcheck.model.systems.images.system import IMAGES
 
 MOST_DRAWN = 10**12
 """The most cases that can be drawn: months of them."""
 
 DOCUMENT_VERSION = 1
 """Version of the JSON document of a comparison with Kafka's classes."""
+
+TOURS = {**SYSTEMS, IMAGES.name: IMAGES}
+"""Systems whose steps the classes can take: the controller's managers, or those of a broker's image."""
 
 EVERY = "all"
 """Stands for every known version."""
@@ -66,7 +71,7 @@ def _number(
 @_number("--exhaustive", 0, MOST_EXHAUSTIVE, 2, "--kafka: all cases to this many replicas.")
 @_number("--samples", 0, MOST_DRAWN, 100_000, "--kafka: cases drawn of others, to 5.")
 @_number("--seed", 0, 2**63 - 1, 0, "--kafka: seed of the drawn cases.")
-@click.option("--tour", type=click.Choice(sorted(SYSTEMS)), help="--kafka: take a system's steps on its managers.")
+@click.option("--tour", type=click.Choice(sorted(TOURS)), help="--kafka: take a system's steps on its classes.")
 @click.option("--scope", default="tiny", show_default=True, help="--tour: scope of the system.")
 @_number("--sample", 0, MOST_DRAWN, 0, "--tour: how many states are drawn; 0: every one.", is_shown=False)
 @_number("--fuzz", 1, MOST_DRAWN, None, "--kafka: put drawn sequences of requests to its managers.", "STEPS")
@@ -77,7 +82,8 @@ def _number(
 def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any) -> None:
     """Run conformance vectors, or ask Kafka's own classes, and report what differs, field by field.
 
-    With --tour, each step of every state of a system is put to Kafka's control managers, which are walked there too.
+    With --tour, each step of every state of a system is put to Kafka's control managers, which are walked there too;
+    of images, to the classes by which a broker joins records to its image of the metadata.
 
     With --fuzz, drawn sequences of requests run on Kafka's control managers and on the controller model.
 
@@ -93,6 +99,7 @@ def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any)
       kraftcheck conform --vectors tests/vectors --allow-unsupported --json rows.json
       kraftcheck conform --kafka 4.1.0
       kraftcheck conform --kafka 4.1.2 --tour directories
+      kraftcheck conform --kafka 4.4.0 --tour images
       kraftcheck conform --kafka 4.4.0 --fuzz 20000 --seed 7
       kraftcheck conform --kafka ~/kafka --like 4.4.0 --fuzz 20000
       kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
@@ -106,11 +113,11 @@ def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any)
         raise Refusal("give --vectors or --kafka, not both")
     asked = _Asked(kafka, flags["like"], rules, flags["target"], flags["quiet"])
     if flags["tour"] is not None:
-        system = SYSTEMS[flags["tour"]]
+        system = TOURS[flags["tour"]]
+        toured_by = tour_of_images if system is IMAGES else tour_with_kafka
 
         def toured(build: Build, rules: RuleSet, report: CheckProgress) -> TourRow:
-            return tour_with_kafka(build, system, system.setting(flags["scope"], rules=rules), flags["sample"], seed,
-                                   report)  # fmt: skip
+            return toured_by(build, system, system.setting(flags["scope"], rules=rules), flags["sample"], seed, report)
 
         sys.exit(_run_sequences(asked, "--tour", toured, tour_lines))
     if flags["fuzz"] is not None:

@@ -45,6 +45,9 @@ PACKAGE = "org.apache.kafka.controller"
 TOUR, FUZZ = "TourDriver", "FuzzDriver"
 """The drivers of the managers: by states and steps of an explored system, by whole requests."""
 
+IMAGES = "ImagesDriver"
+"""The driver of a broker's image of the metadata."""
+
 FETCHER = "FetcherDriver"
 """The driver of a follower's fetcher; it stands on the jars of a broker."""
 
@@ -121,6 +124,7 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
     names = {
         TOUR: managers,
         FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", "fuzz/FuzzBeside", *managers),
+        IMAGES: (f"tour/{IMAGES}",),
         BROKER: (*(f"broker/{part}" for part in broker), *managers),
         FETCHER: ("fetcher/FetcherDriver", f"fetcher/FetcherRelease{'40' if build.like.startswith('4.0.') else '41'}"),
     }.get(name, (name,))

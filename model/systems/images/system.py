@@ -116,8 +116,9 @@ class Joining:
         """The broker becomes a replica, or is one no longer; the ELR loses it."""
 
         def record(topic: Topic) -> Topic:
-            named = True if self.rules.merge_fills_unassigned else state.directories
-            return evolve(topic, mine=negate(topic.mine), unassigned=any_of(topic.unassigned, named))
+            # Without directories the others of the replicas are in none that could be named, assigned or not.
+            filled = negate(topic.mine) if self.rules.merge_fills_unassigned else topic.unassigned
+            return evolve(topic, mine=negate(topic.mine), unassigned=any_of(filled, state.directories))
 
         right = state.directories
         after = self.changed(state, record)
@@ -167,9 +168,10 @@ class Joining:
             of_name = choose(state.created > NOBODY, state.created, old)
         found = list[Truth]()
         for n, topic in enumerate(state.image):
-            every = any_of(topic.exists, state.created == n)
+            is_old = self.rules.clear_elr_reads_old_image
+            every = topic.exists if is_old else any_of(topic.exists, state.created == n)
             one = any_of(all_of(named == 1, of_name == n), all_of(named == 0, every))
-            stays = True if self.rules.clear_elr_reads_old_image else negate(state.changes[n].deleted)
+            stays = True if is_old else negate(state.changes[n].deleted)
             found.append(all_of(one, stays))
         return found
 
@@ -222,9 +224,14 @@ class Joining:
             offline = log.offline if self.rules.offline_without_topic_id else all_of(log.offline, negate(gone))
             kept.append(Log(all_of(log.held, negate(gone)), offline))
         broken = any_of(*(log.offline for log in kept)) if self.rules.offline_without_topic_id else False
+
+        def told(old: Topic, change: Change) -> Truth:
+            # What makes a deleted topic come back changes its partition only where there is an ELR to empty.
+            return all_of(change.changed, change.topic.mine, any_of(negate(change.deleted), old.elr))
+
         return tuple(
-            evolve(log, held=any_of(log.held, all_of(change.changed, change.topic.mine, none_of(log.offline, broken))))
-            for log, change in zip(kept, changes, strict=True)
+            evolve(log, held=any_of(log.held, all_of(told(old, change), none_of(log.offline, broken))))
+            for log, old, change in zip(kept, state.image, changes, strict=True)
         )
 
     @rule("image.snapshot-is-joined-to-the-image", switches=("snapshot-forgets-replicas", "snapshot-keeps-deleted"),

@@ -103,13 +103,14 @@ def tour_lines(row: TourRow, rules: str) -> list[str]:
     """The tour for a reader."""
     extent = "a sample of the states" if row.sampled else "every state"
     among = f"of {row.asked:,} of drawn states" if row.sampled else f"of the other {row.asked:,}"
+    classes, start = ("image classes", "an empty image") if row.system == "images" else ("managers", "a new partition")
     text = [
         f"Kafka {row.version} tour of {row.system} at {row.scope}, {extent}: {row.states:,} states, "
         f"{row.reachable:,} reachable transitions",
-        f"  {row.silent:,} ask nothing of the managers, {row.refused:,} are refused before they are asked; "
+        f"  {row.silent:,} ask nothing of the {classes}, {row.refused:,} are refused before they are asked; "
         f"{among}, {row.impossible:,} cannot be put to them",
-        f"  executed on Kafka's managers: {row.executed:,} ({row.share:.2%}), each in its state",
-        f"  walks from a new partition: {row.walks:,} with {row.steps:,} steps, {row.unbroken:,} of them in the state "
+        f"  executed on Kafka's {classes}: {row.executed:,} ({row.share:.2%}), each in its state",
+        f"  walks from {start}: {row.walks:,} with {row.steps:,} steps, {row.unbroken:,} of them in the state "
         f"that the rules foretell, {row.seconds:.0f} s",
         f"{rules}: {row.differing:,} transitions differ",
     ]

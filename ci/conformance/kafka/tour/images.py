@@ -1,0 +1,281 @@
+"""The tour of `images`: its steps on the classes by which a broker joins records to its image of the metadata.
+
+The controller's actions are records, and `publish`, `load_snapshot`, `start` and `stop` are what the loader of a broker
+does with `MetadataDelta`. Each step is taken at the end of the shortest path to its state, on an image and a delta as
+Kafka's classes leave them. A broker leads the partition where it is a replica, and follows another one in turn.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define, evolve, field, frozen
+
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
+from kraftcheck.ci.conformance.kafka.drivers import IMAGES as DRIVER
+from kraftcheck.ci.conformance.kafka.drivers import JavaProcess, compile_driver
+from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN
+from kraftcheck.ci.conformance.kafka.tour.report import ShortestDifference, TourRow
+from kraftcheck.ci.conformance.kafka.tour.requests import TourError
+from kraftcheck.ci.conformance.kafka.tour.run import MOST_CAUSES, TourProgress
+from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.language.system import Action, Setting, System
+from kraftcheck.model.systems.images.state import NOBODY, Images, Log
+from kraftcheck.solvers.traces.render import call
+
+SILENT = ("fail_disk",)
+"""Actions of disks alone."""
+
+OF_DISKS = ("stray_found_by_name", "offline_without_topic_id")
+"""Choices about what a broker finds on its disks."""
+
+OF_ELR = ("shrink", "clear_elr")
+"""Actions that a release without ELR in production, one before 4.0, has no records for."""
+
+JOINS = ("publish", "load_snapshot", "start")
+"""Actions that end with a new image, which is written then."""
+
+WRITTEN, REFUSED = 1, 2
+"""The column `written` of a new image: written and read as what it is, or refused; 3 is read as another."""
+
+ROLES = {"FOLLOWS": 1, "LEADS": 2}
+"""What the broker is of each partition: the argument of the driver, and the column `hosted` of a replica to make."""
+
+BLOCK = 1000
+"""Walks that are put at a time."""
+
+Transition = tuple[Images, int]
+"""The state before, and the number of the action instance."""
+
+
+@frozen
+class Instance:
+    """An action with its arguments."""
+
+    action: Action
+    arguments: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return call(self.action.name, self.arguments)
+
+    def after(self, state: Images) -> Images:
+        """The state after the step."""
+        found: Images = self.action.outcome(state, self.arguments).state
+        return found
+
+
+@define
+class ImageSpace:
+    """The reachable states of `images`, on ints.
+
+    Attributes:
+        instances: what can happen.
+        unasked: actions that the release has no records for.
+        ways: of each state the last transition of a shortest path; None for an initial one.
+        put: the states that paths of steps lead to that can all be put to the classes.
+        steps: what can happen in a state, by number, with the state after.
+    """
+
+    instances: tuple[Instance, ...]
+    unasked: tuple[str, ...]
+    ways: dict[Images, Transition | None] = field(factory=dict)
+    put: set[Images] = field(factory=set)
+    steps: dict[Images, list[tuple[int, Images]]] = field(factory=dict)
+
+    @classmethod
+    def of(cls, system: System, setting: Setting, unasked: tuple[str, ...]) -> ImageSpace:
+        """The states of a setting; those come first that can be put."""
+        space = cls(tuple(_instances(system.actions(setting))), unasked)
+        for state in system.initial(setting):
+            space.ways[state] = None
+        space._search(list(space.ways), space.can_put)
+        space.put = {*space.ways}
+        space._search(list(space.ways), lambda state, number: True)
+        return space
+
+    def can_put(self, state: Images, number: int) -> bool:
+        """Whether a step can be put to the classes: there are records, and no batch has failed before."""
+        return not state.failed and self.instances[number].action.name not in self.unasked
+
+    def _search(self, states: Sequence[Images], wanted: Callable[[Images, int], bool]) -> None:
+        todo = deque(states)
+        while todo:
+            state = todo.popleft()
+            for number, after in self._next(state):
+                if wanted(state, number) and after not in self.ways:
+                    self.ways[after] = state, number
+                    todo.append(after)
+
+    def _next(self, state: Images) -> list[tuple[int, Images]]:
+        if state not in self.steps:
+            enabled = ((n, one) for n, one in enumerate(self.instances) if one.action.enabled(state, one.arguments))
+            self.steps[state] = [(number, one.after(state)) for number, one in enabled]
+        return self.steps[state]
+
+    def path(self, end: Transition) -> list[Transition]:
+        """The shortest path to a transition, and it."""
+        path, way = [end], self.ways[end[0]]
+        while way is not None:
+            path.append(way)
+            way = self.ways[way[0]]
+        return path[::-1]
+
+    def asks(self, number: int) -> bool:
+        """Whether an action is put to the classes at all."""
+        return self.instances[number].action.name not in SILENT
+
+
+def _instances(actions: Sequence[Action]) -> Iterator[Instance]:
+    for action in actions:
+        for values in itertools.product(*action.parameters.values()):
+            yield Instance(action, dict(zip(action.parameters, values, strict=True)))
+
+
+@define
+class ImageTour:
+    """What was asked so far.
+
+    Attributes:
+        build, space, topics: whose classes, the states, and how many topics these have.
+        differing: transitions whose answers differ.
+        causes: the shortest for each action and columns.
+        walks, steps: how many were taken.
+        questions: the row of each transition but for where a walk begins.
+    """
+
+    build: Build
+    space: ImageSpace
+    topics: int
+    differing: set[Transition] = field(factory=set)
+    causes: dict[tuple[str, tuple[str, ...]], ShortestDifference] = field(factory=dict)
+    walks: int = 0
+    steps: int = 0
+    questions: dict[Transition, list[int]] = field(factory=dict)
+
+    @property
+    def inputs(self) -> Columns:
+        """The columns of a question."""
+        topics = [f"topics[{n}].{name}" for n in range(self.topics) for name in ("exists", "mine", "elr", "unassigned")]
+        return Columns.of([(name, 1) for name in ("begins", "action", "argument", "directories", *topics)], 1)
+
+    @property
+    def outputs(self) -> Columns:
+        """The columns of an answer: the fields of a state, and what a batch tells the broker of its logs."""
+        bits = ("exists", "mine", "elr", "unassigned")
+        names = ["failed", "knows", "created", "written", "deletes"]
+        for n in range(self.topics):
+            change = ("changed", "based", *(f"topic.{bit}" for bit in bits), "deleted")
+            names += [f"image[{n}].{bit}" for bit in bits]
+            names += [*(f"changes[{n}].{name}" for name in change), f"hosted[{n}]"]
+        return Columns.of([(name, 1) for name in names], 1)
+
+    def walk(self, ends: Sequence[Transition], role: str, report: TourProgress) -> None:
+        """Take the shortest path to each transition, and it, from an empty image; the last answers are compared."""
+        names = [one.action.name for one in self.space.instances]
+        with JavaProcess(self.build, DRIVER, [str(self.topics), role, *names], self.outputs, SHORT_RUN) as kafka:
+            for first in range(0, len(ends), BLOCK):
+                block = ends[first : first + BLOCK]
+                paths = [[step for step in self.space.path(end) if self.space.asks(step[1])] for end in block]
+                answers = kafka.ask(self._rows(paths))
+                lasts = np.cumsum([len(path) for path in paths]) - 1
+                self.walks, self.steps = self.walks + len(block), self.steps + len(answers)
+                for end, row in zip(block, answers[lasts], strict=True):
+                    self._compare(end, self.outputs.read(row), ROLES[role])
+                report(f"{self.build} tour of images", self.steps, len(self.differing))
+
+    def unbroken(self, ends: Sequence[Transition]) -> int:
+        """How many steps of all walks come after none that differs."""
+        steps = ([step for step in self.space.path(end) if self.space.asks(step[1])] for end in ends)
+        return len(ROLES) * sum(
+            next((n for n, step in enumerate(path) if step in self.differing), len(path) - 1) + 1 for path in steps
+        )
+
+    def _rows(self, paths: Sequence[Sequence[Transition]]) -> Rows:
+        rows = [[int(n == 0), *self._question(step)] for path in paths for n, step in enumerate(path)]
+        return np.array(rows, dtype=np.int32).reshape(-1, self.inputs.width)
+
+    def _question(self, step: Transition) -> list[int]:
+        if step not in self.questions:
+            state, number = step
+            given = self.space.instances[number].arguments
+            argument = 2 * state.made + given["mine"] if "mine" in given else given.get("named", 0)
+            said = [int(value) for _, value in leaves(state.topics)]
+            self.questions[step] = [number, int(argument), int(state.directories), *said]
+        return self.questions[step]
+
+    def _compare(self, end: Transition, answer: dict[str, int], role: int) -> None:
+        expected = self.expected(end, answer, role)
+        names = tuple(name for name in expected if expected[name] != answer[name])
+        if not names or end in self.differing:
+            return
+        self.differing.add(end)
+        action = self.space.instances[end[1]].action.name
+        calls = tuple(str(self.space.instances[number]) for _, number in self.space.path(end))
+        shown = ShortestDifference(action, names, 1, calls, {name: answer[name] for name in names},
+                                   {name: expected[name] for name in names})  # fmt: skip
+        known = self.causes.get((action, names), shown)
+        shortest = min(known, shown, key=lambda one: len(one.sequence))
+        self.causes[action, names] = evolve(shortest, transitions=known.transitions + (known is not shown))
+
+    def expected(self, end: Transition, answer: Mapping[str, int], role: int) -> dict[str, int]:
+        """The answer of the rules; of a replica that the broker has, whether it is told of it again is Kafka's."""
+        before, number = end
+        instance = self.space.instances[number]
+        name, after = instance.action.name, instance.after(before)
+        found = {**dict.fromkeys(self.outputs, 0), "created": NOBODY, "failed": int(after.failed)}
+        if after.failed or not after.up:
+            return found
+        found |= {path: int(value) for path, value in leaves(after) if path in found}
+        if self.space.unasked:  # without ClearElrRecord nothing reads which topics a batch has created
+            found["created"] = answer["created"]
+        if name in JOINS:
+            unwritten = not after.knows and any(topic.exists and topic.unassigned for topic in after.image)
+            found["written"] = REFUSED if unwritten else WRITTEN
+        if name in JOINS and before.up:
+            every = instance.after(evolve(before, logs=(Log(False, True),) * self.topics)).logs
+            none = instance.after(evolve(before, logs=(Log(),) * self.topics)).logs
+            found["deletes"] = int(any(not log.offline for log in every))
+            for n, log in enumerate(none):
+                again = before.image[n].mine and every[n].offline
+                told = answer[f"hosted[{n}]"] > 0 if again else True
+                found[f"hosted[{n}]"] = role if log.held and told else 0
+        return found
+
+
+def tour_of_images(
+    build: Build, system: System, setting: Setting, sample: int, seed: int, report: TourProgress
+) -> TourRow:
+    """Take the steps of `images` on the classes of a build; the arguments are those of `tour_with_kafka`.
+
+    Raises:
+        Refusal: where jars, Java, Maven or the network are missing.
+        DriverError: when the process with Kafka's classes dies.
+        TourError: for a sample, and for rules about disks, which these classes do not have.
+    """
+    if found := [name for name in OF_DISKS if getattr(setting.rules.images, name)]:
+        raise TourError(f"{found[0].replace('_', '-')} is about disks, of which the classes of an image know nothing")
+    if sample:
+        raise TourError("a tour of images takes every state; leave --sample out")
+    compile_driver(build, DRIVER)
+    start, space = time.monotonic(), ImageSpace.of(system, setting, OF_ELR if build.like.startswith("3.") else ())
+    every = [(state, number) for state in space.ways for number, _ in space.steps[state]]
+    asked = [end for end in every if space.asks(end[1])]
+    ends = [end for end in asked if end[0] in space.put and space.can_put(*end)]
+    tour = ImageTour(build, space, setting["topics"])
+    for role in ROLES:
+        tour.walk(ends, role, report)
+    actions = {space.instances[number].action.name for _, number in ends}
+    able = {space.instances[number].action.name for _, number in asked}
+    causes = sorted(tour.causes.values(), key=lambda cause: -cause.transitions)
+    return TourRow(
+        str(build), system.name, setting.scope, False, len(space.ways), len(every), len(every) - len(asked), 0,
+        len(asked), len(asked) - len(ends), len(ends), tour.walks, tour.steps, tour.unbroken(ends),
+        tuple(sorted(actions)), tuple(sorted(able - actions)), len(tour.differing), time.monotonic() - start,
+        tuple(causes[:MOST_CAUSES]),
+    )  # fmt: skip

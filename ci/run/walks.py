@@ -204,13 +204,14 @@ class Walked:
     def exit_code(self) -> int:
         """The exit code.
 
-        12 or 11 for what is refuted, 20 when stopped or a domain was left, 22 for liveness, which walks do not judge;
-        else 21 for a goal never reached or a property that checks nothing, and 0.
+        12 or 11 for what is refuted, 20 when stopped or a domain was left, 22 for liveness, which walks do not judge,
+        and where nothing that is asked is judged by walks; else 21 for a goal never reached or a property that checks
+        nothing, and 0.
         """
         walks = self.walks
         codes = [EXIT_DEADLOCK if found.trace.kind == DEADLOCK else EXIT_SAFETY for found in self.findings]
         codes += [EXIT_INCOMPLETE] * (walks.cut is not None or walks.fault is not None)
-        codes += [EXIT_UNKNOWN] * bool(walks.program.liveness.claims)
+        codes += [EXIT_UNKNOWN] * bool(walks.program.liveness.claims or self._in_vain())
         codes += [EXIT_VACUOUS] * bool(walks.goals_missed or checks_nothing(walks.program))
         return worst_first(codes)
 
@@ -260,6 +261,10 @@ class Walked:
         claims = self.subject.system.properties(self.subject.setting)
         return [claim.id for claim in claims if claim.kind not in WALKED]
 
+    def _in_vain(self) -> bool:
+        """Whether properties are asked for, and walks judge none of them."""
+        return 0 < len(self._unjudged()) == len(self.subject.system.properties(self.subject.setting))
+
     def examples(self, limit: int) -> Iterator[str]:
         """The counterexamples and suspected lassos, so many of each at most."""
         chosen, walks = self.subject, self.walks
@@ -283,6 +288,7 @@ class Walked:
         if live:
             suspected = f", of which {suspects} {'is' if suspects == 1 else 'are'} suspected to fail" * bool(suspects)
             parts.append(f"{live} liveness propert{'y' if live == 1 else 'ies'} unknown{suspected}")
+        parts += ["no property is judged by walks"] * (self._in_vain() and not live)
         if empty := checks_nothing(walks.program):
             parts.append(f"{len(empty)} vacuous")
         if walks.goals_missed:

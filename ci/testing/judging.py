@@ -281,6 +281,9 @@ def assert_holds(system: str | System, *, out: str | os.PathLike[str] | None = N
         Refusal: in one line, for what cannot be asked.
     """
     request = JudgementRequest.of(system, **asked)
+    if skipped := unjudged(request):
+        raise Refusal(f"{request.chosen.name}: the engine {request.engine} does not judge {', '.join(skipped)}; take "
+                      "the engine explore, or name the others in `properties`")  # fmt: skip
     place = Path(tempfile.mkdtemp(prefix="kraftcheck-")) if out is None else Path(out)
     judged = [_with_expected(one, request.expect.get(one.claim)) for one in _judged(request, "main", place)]
     if failed := [one.text for one in judged if not one.passed]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -151,8 +152,22 @@ class OtherRules:
 
 
 def legend_of(program: Program) -> Legend:
-    """The legend that the system declares, or the default one."""
-    return program.system.legend or default_legend(program.system.actions(program.setting))
+    """The legend that the system declares, or the default one.
+
+    An action that a declared legend does not know, as one that is added to a shipped system, happens in the lane of its
+    first argument where there is one, else where most arrows end.
+    """
+    actions, declared = program.system.actions(program.setting), program.system.legend
+    if declared is None:
+        return default_legend(actions)
+    lanes = declared.lanes(program.setting.bounds)
+    others = [action for action in actions if action.name not in declared.arrows]
+    known = {action.name for action in others if {*default_legend([action]).lanes({})[1:]} <= {*lanes}}
+    ends = Counter(arrow.target for drawn in declared.arrows.values() for arrow in drawn if arrow.target in lanes)
+    usual = max(lanes, key=lambda lane: ends[lane])
+    arrows = {name: drawn if name in known and drawn != event("system") else event(usual)
+              for name, drawn in default_legend(others).arrows.items()}  # fmt: skip
+    return evolve(declared, arrows={**declared.arrows, **arrows})
 
 
 def drawing(trace: Trace, program: Program, title: str) -> Drawing:

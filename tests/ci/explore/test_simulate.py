@@ -43,6 +43,12 @@ def test_a_goal_never_reached_fails() -> None:
     assert "never reached: reach-8" in ran.out
 
 
+def test_what_walks_judge_in_vain_is_no_pass() -> None:
+    """Asked for ways out alone, which walks do not judge, they say so with exit code 22."""
+    ran = kraftcheck("simulate", "tests.toys:VALVE", "--property", "opens", *QUICK)
+    assert (ran.code, ran.last.rpartition(", ")[2]) == (22, "no property is judged by walks (exit 22)")
+
+
 def test_a_deadlock_has_its_own_code() -> None:
     """A walk into a deadlock ends with exit code 11."""
     assert kraftcheck("simulate", "tests.toys:STUCK", *QUICK).code == 11

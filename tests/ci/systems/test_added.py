@@ -22,6 +22,7 @@ from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import NOTED, RuleError
 from kraftcheck.model.rules.vocabulary import vocabulary
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
+from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
@@ -96,6 +97,7 @@ def test_what_one_decides_by_passes_is_reported() -> None:
     steps = [step for step in _walk(of, 5) if step.action == "enough"]
     led = [step for step in steps if step.after.leader >= 0]
     assert led
+    assert all(isinstance(one.event, kc.kafka.Event) for one in steps)
     assert all((one.event.records, one.event.leader_epoch_bumps) == (1, 1) for one in led)
     assert any(one.event.from_elr for one in led)
     silent = plain().action(kc.Action("seat", lambda state: evolve(state, leader=1), lambda state: state.isr.has(1)))
@@ -169,6 +171,16 @@ def test_titles_and_documents_name_what_is_added() -> None:
     assert words is not None
     assert (words.group("elr-waits"), words.value("fixed", "elr-waits")) == ("", False)
     assert words.parse(ON).own.elr_waits is True
+
+
+def test_an_action_of_ones_own_is_drawn() -> None:
+    """A run through an action that the shipped legend does not know is drawn: it happens in the controller's lane."""
+    (shown,) = [one for one in found(ON).judged if one.claim == "taken-enough"]
+    assert isinstance(shown.verdict, kc.Holds)
+    assert shown.verdict.witness is not None
+    drawn = drawing(shown.verdict.witness, found(ON).program, "it")
+    (column,) = [one for one in drawn.columns if one.action == "enough()"]
+    assert [drawn.lanes[arrow.source] for arrow in column.arrows] == ["controller"]
 
 
 def test_a_scope_of_ones_own_bounds_the_search() -> None:

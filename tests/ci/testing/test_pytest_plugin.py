@@ -181,6 +181,36 @@ def test_systems_of_one_name_are_judged_each(run) -> None:
     result.stdout.fnmatch_lines(["*FAILED*test_bad*known*"])
 
 
+CHANGED = """
+import kraftcheck as kc
+import pytest
+
+
+def isr_and_elr(self, rules, rule):
+    return rule(self, rules).plus(self.elr.keep(self.acceptable))
+
+
+PLAIN = kc.kafka("elections", base="fixed")
+KIP = PLAIN.override("election.elr.only-when-isr-empty", isr_and_elr)
+ASKED = {"scope": "tiny", "properties": ["elr-elected-last", "leader-in-isr"]}
+
+
+@pytest.mark.kraftcheck_system(PLAIN, **ASKED)
+def test_plain(kraftcheck_property):
+    pass
+
+
+@pytest.mark.kraftcheck_system(KIP, **ASKED, expect={"elr-elected-last": "refuted 4"})
+def test_kip(kraftcheck_property):
+    assert kraftcheck_property.claim != "elr-elected-last" or "with election.elr" in kraftcheck_property.text
+"""
+
+
+def test_workers_judge_a_changed_system_and_the_shipped_one(run) -> None:
+    """Side by side under xdist, each gets its own verdict: the rule that is replaced is so in its own system alone."""
+    run(CHANGED, "-n", "2", "-q").assert_outcomes(passed=7)  # and the goal that the rule decides otherwise
+
+
 def test_a_simulation_tells_its_seed(run, pytester: pytest.Pytester) -> None:
     """With walks a property that nothing broke passes as `nothing found`, and the seed is told."""
     text = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", engine="simulate", runs=5, steps=5, seed=9')

@@ -89,6 +89,10 @@ def test_what_cannot_be_asked_is_refused() -> None:
         testing.machine(live)
     with pytest.raises(kc.Refusal, match="hypothesis"):
         testing.assert_holds(live, engine="hypothesis")
+    ways_out = evolve(counting(3), properties=[kc.recovers("back", "it can be 0 again", lambda s: s.count == 0)])
+    for engine in ("simulate", "hypothesis"):
+        with pytest.raises(kc.Refusal, match=rf"the engine {engine} does not judge back; take the engine"):
+            testing.assert_holds(ways_out, engine=engine)
 
 
 def test_strategies_draw_from_a_system() -> None:

@@ -125,13 +125,13 @@ class Condition:
     def _partition(self, key: PartitionKey) -> dict[str, Any]:
         number, history = self.recovery.now[key], self.end.history
         state, p = self.recovery.shape(number), self._registered(key)
-        gone = int(p.leader) != NO_LEADER and self.end.state.controller.registration(int(p.leader)) is None
-        danger = None if state.offline or gone else self.recovery.fatal_fault(number)
-        kind = ("offline" if state.offline or gone else "below min ISR" if state.unwritable
+        danger = None if state.offline else self.recovery.fatal_fault(number)
+        kind = ("offline" if state.offline else "below min ISR" if state.unwritable
                 else "well" if danger is None else "one fault from offline")  # fmt: skip
         if kind == "well" and (danger := self.recovery.refusing_fault(number)) is not None:
             kind = ONE_FROM_SHORT
-        since = {"offline": history.offline, "below min ISR": history.short}.get(kind, {}).get(key)
+        spells = {"offline": history.offline, "below min ISR": history.short}.get(kind, {})
+        since = spells.get(key, history.fenced.get(int(p.leader)))
         lost = self.end.holders.losses.get(key)
         return {
             "topic": self.end.state.controller.topic(key[0]).name, "partition": key[1], "state": kind,

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from attrs import frozen
 
-from kraftcheck.ci.logs.format.read import LogFiles, find
+from kraftcheck.ci.logs.format.read import IN_PART, LogFiles, find
 from kraftcheck.ci.logs.releases import WRITER, line_of, rules_of, writer_of
 from kraftcheck.ci.logs.report import ReplayOptions, Summary, diagnosis_lines, passed_lines, settings_of, taken_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.records.replay import ReplayError
-from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.model.rules.ruleset import parse, without
 from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import Batch, ModelRecord, State, elected, empty, loading
 from kraftcheck.solvers.logs.history import History
@@ -96,6 +96,8 @@ def log_end(
     if not follower.any:
         raise Refusal(f"{log.name}: no record batch was read; is it a metadata log or snapshot?")
     rules = options.rules or writer_of(follower.state).preset
+    if summary.described == IN_PART:  # partition 0 need not be shown, by which releases count the min ISR
+        rules = without(rules, ("min-isr-from-first-partition",))
     return ClusterEnd(follower.state, follower.holders, follower.history, follower.events, summary, rules)
 
 

@@ -29,6 +29,7 @@ from kraftcheck.solvers.logs.explain.state import (
     END,
     FATES,
     METADATA_VERSION,
+    UNENDED,
     Batch,
     CompactBatch,
     EntryError,
@@ -511,7 +512,8 @@ class ReplayOptions:
             raise Refusal(f"{log.name}: {reason}") from None
         summary.skipped, summary.in_snapshot = tuple(skipped.places), skipped.in_snapshot
         summary.noise, summary.described, summary.starting = skipped.noise, skipped.described, skipped.starting
-        summary.incomplete = tuple(skipped.incomplete)
+        open_ = ("a transaction has not ended, and is left out",) if summary.undone[UNENDED] else ()
+        summary.incomplete = (*skipped.incomplete, *open_)
         summary.state, summary.unreplayed = replay.state, replay.unreplayed
         if explains and not summary.batches:
             only = "no record batch"

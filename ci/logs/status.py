@@ -263,10 +263,7 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     ]  # fmt: skip
     if hopeless:
         yield f"  nothing that is known brings these back without loss: {_names(hopeless, every)}"
-    unregistered: dict[int, list[str]] = {}
-    for row in found["partitions"]:
-        for broker in row["unregistered"]:
-            unregistered.setdefault(broker, []).append(_name(row))
+    unregistered = _unregistered(found)
     for broker, names in sorted(unregistered.items()):
         missing = f"broker {broker} is not registered, and is a replica of {_names(names, every)}"
         yield f"  {missing}: start a broker with this id, or reassign them to others"
@@ -288,6 +285,15 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     even = [(row["restart"], _taken(row, every)) for row in found["rolling_restart"]]
     yield from _first([f"    even then, stopping {broker} {taken}" for broker, taken in even
                        if taken and taken != _taken(now[broker] or {}, every)], every)  # fmt: skip
+
+
+def _unregistered(found: Row) -> dict[int, list[str]]:
+    """The brokers that have replicas and are not registered, with their partitions."""
+    gone: dict[int, list[str]] = {}
+    for row in found["partitions"]:
+        for broker in row["unregistered"]:
+            gone.setdefault(broker, []).append(_name(row))
+    return gone
 
 
 def _of_brokers(found: Row, every: bool) -> Iterator[str]:
@@ -328,13 +334,14 @@ def _taken(stop: Row, every: bool) -> str:
 
 
 def _offline(found: Row, every: bool) -> Iterator[Table | str]:
-    starting = _starting(found)
+    starting, states = _starting(found), {row["broker"]: row["state"] for row in found["brokers"]}
 
     def cells(row: Row) -> Sequence[object]:
         clean = " or ".join(_start(one, starting) for one in row["leads_again"] if not one["may_lose"])
         lossy = "\n".join(_lossy(row, starting)) or ("" if clean else "nobody can be elected")
-        since = (_when(row["since"]), _why(row["since"]))
-        return _name(row), *since, row["isr"], row["elr"], clean or _unknown(row), lossy
+        why, known = _why(row["since"]), states.get(row["leader"], "not registered")
+        why += "" if row["leader"] == NO_LEADER else f"; its leader {row['leader']} is {known}: nobody can reach it"
+        return _name(row), _when(row["since"]), why, row["isr"], row["elr"], clean or _unknown(row), lossy
 
     titles = ("OFFLINE", "since", "because", "ISR", "ELR", "leads again", "with loss")
     yield from _section(titles, _of_state(found, "offline"), cells, every)
@@ -375,8 +382,10 @@ def lost_text(one: Row) -> str:
 def _short(found: Row, every: bool) -> Iterator[Table | str]:
     def cells(row: Row) -> Sequence[object]:
         after = row["writable_after"]
-        until = "not known" if after is None else ", then ".join(f"start {b}" for b in after) or "replicas catch up"
-        return _name(row), _when(row["since"]), _why(row["since"]), row["leader"], row["isr"], row["min_isr"], until
+        until = "" if after is None else ", then ".join(f"start {b}" for b in after) or "replicas catch up"
+        lacking = " and ".join(f"{broker} is registered, or not a replica" for broker in row["unregistered"])
+        return _name(row), _when(row["since"]), _why(row["since"]), row["leader"], row["isr"], row["min_isr"], (
+            until or lacking or "not known")  # fmt: skip
 
     titles = ("REFUSES acks=all", "since", "because", "leader", "ISR", "min ISR", "until")
     yield from _section(titles, _of_state(found, "below min ISR"), cells, every)

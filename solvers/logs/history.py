@@ -13,7 +13,6 @@ from typing import TypeAlias, TypeVar
 from attrs import define, field
 
 from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import ids
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -36,7 +35,7 @@ class History:
     """What began when; it follows the records of a log.
 
     Attributes:
-        offline: partitions without leader.
+        offline: partitions without leader, or with one that was fenced when it was elected.
         short: partitions whose ISR is below its minimum.
         outside: by partition its replicas outside of the ISR, with where they left it.
         fenced: brokers that are fenced.
@@ -86,7 +85,8 @@ class History:
             begins |= _keep(self.fenced, broker, known is not None and known.fenced, offset)
         for key in changed_partitions(before, after, record):
             p = after.image.partition(*key)
-            begins |= _keep(self.offline, key, p is not None and int(p.leader) == NO_LEADER, offset)
+            leader = None if p is None else after.registration(int(p.leader))
+            begins |= _keep(self.offline, key, p is not None and (leader is None or leader.fenced), offset)
             begins |= _keep(self.short, key, p is not None and is_short(after, key, rules), offset)
             if p is None:
                 self.outside.pop(key, None)

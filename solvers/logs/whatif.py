@@ -242,8 +242,9 @@ class FaultState:
 
     @property
     def offline(self) -> bool:
-        """Whether nobody leads."""
-        return bool(self.partition.leader == NO_LEADER)
+        """Whether nobody leads whom a client can reach."""
+        leader = self.controller.registration(int(self.partition.leader))
+        return leader is None or bool(leader.fenced)
 
     @property
     def unwritable(self) -> bool:

@@ -118,6 +118,15 @@ def test_the_cluster_is_shown_at_any_offset(outage: Page) -> None:
             assert lane(outage, f"broker {broker}").locator(".value").inner_text() in words
 
 
+def test_a_partition_whose_leader_is_fenced_is_offline(violated: Page) -> None:
+    """A leader that KAFKA-19522 has elected, and that is down, leads nothing, at whatever offset; a live one does."""
+    for offset, offline in ((145, 8), (69, 1), (145, 8)):
+        violated.get_by_label("Go to offset").fill(str(offset))
+        expect(violated.locator("#counts")).to_contain_text(f"{offline} offline")
+        assert sum(row[1] == "offline" for row in states(violated)) == offline
+        assert lane(violated, "offline").locator(".value").inner_text() == str(offline)
+
+
 def test_a_violation_is_a_bar_and_stands_at_its_batch(violated: Page) -> None:
     """Where nothing is broken now a page opens at the first violation: the event, what fails, and what it changed."""
     current = violated.locator(".batches [aria-selected=true]")

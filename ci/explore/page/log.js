@@ -1,6 +1,7 @@
 "use strict";
 // The data of a replayed log: all that is not in view is numbers in arrays.
 const PARTITION = "\0", GONE = -1, OFFLINE = 0, SHORT = 1;
+const REACHED = new Set([0, 4]);  // what a broker does that clients can reach: it is live, or shutting down
 const DANGERS = ["offline", "refuses acks=all", "one in sync", "fewer in sync", "all in sync"];
 const DOING = ["live", "fenced", "shut down", "starting", "shutting down", "gone"];
 const byId = (id) => document.getElementById(id);
@@ -58,25 +59,43 @@ class Log {
       this.faults.set(batch, [...(this.faults.get(batch) || []), { property, partition, text }]);
     }
     this.reasons = new Map(data.problems);
+    this.moves = [...data.brokers].sort(([a], [b]) => a - b);
     this.followChanges();
     this.followBrokers();
+    this.down = new Set();  // the brokers that nobody can reach, at a batch
     this.at = new Int32Array(data.partitions.length).fill(-1);  // the last change of each partition, at a batch
     this.place = -1;
   }
 
   // The change before each change, and after each batch how many partitions are offline, and refuse acks=all.
+  // A leader that is down is elected while it is, or goes down with the change: only these are looked at again.
   followChanges() {
-    const latest = new Int32Array(this.partitions.length).fill(-1), counts = [0, 0];
+    const latest = new Int32Array(this.partitions.length).fill(-1), dangers = latest.slice(), counts = [0, 0, 0, 0, 0];
+    const unreached = new Set();
     this.before = new Int32Array(this.changed.length);
+    this.then = new Int8Array(this.changed.length);  // the danger at the batch of each change
     this.counts = [new Int32Array(this.size), new Int32Array(this.size)];
-    for (let batch = 0, number = 0; batch < this.size; batch += 1) {
-      for (; number < this.changeEnds[batch + 1]; number += 1) {
-        const before = latest[this.changed[number]], was = before < 0 ? -1 : this.danger(before), now = this.danger(number);
-        if (was >= 0 && was <= SHORT) counts[was] -= 1;
-        if (now >= 0 && now <= SHORT) counts[now] += 1;
-        this.before[number] = before;
-        latest[this.changed[number]] = number;
+    this.down = new Set();
+    const count = (partition) => {
+      const change = latest[partition], now = this.danger(change), state = this.states[change];
+      if (dangers[partition] >= 0) counts[dangers[partition]] -= 1;
+      if (now >= 0) counts[now] += 1;
+      dangers[partition] = now;
+      if (state !== GONE && this.down.has(this.shown[state][0])) unreached.add(partition); else unreached.delete(partition);
+    };
+    for (let batch = 0, number = 0, move = 0; batch < this.size; batch += 1) {
+      const first = move;
+      for (; move < this.moves.length && this.moves[move][0] === batch; move += 1) {
+        const [, broker, state] = this.moves[move];
+        if (REACHED.has(state)) this.down.delete(broker); else this.down.add(broker);
       }
+      for (; number < this.changeEnds[batch + 1]; number += 1) {
+        this.before[number] = latest[this.changed[number]];
+        latest[this.changed[number]] = number;
+        count(this.changed[number]);
+        this.then[number] = dangers[this.changed[number]];
+      }
+      if (move > first) for (const partition of [...unreached]) count(partition);
       this.counts[OFFLINE][batch] = counts[OFFLINE];
       this.counts[SHORT][batch] = counts[SHORT];
     }
@@ -99,7 +118,12 @@ class Log {
     }
   }
 
-  danger(change) { return this.states[change] === GONE ? -1 : this.dangers[this.states[change]]; }
+  // The danger of a partition at the batch at hand.
+  danger(change) {
+    const state = this.states[change];
+    if (state === GONE) return -1;
+    return this.down.has(this.shown[state][0]) ? OFFLINE : this.dangers[state];
+  }
 
   // Takes `at` to what it was after a batch.
   moveTo(batch) {
@@ -113,6 +137,7 @@ class Log {
       }
       this.place -= 1;
     }
+    this.down = new Set([...this.doing.keys()].filter((broker) => !REACHED.has(this.doingAt(broker, batch))));
   }
 
   doingAt(broker, batch) {
@@ -123,7 +148,8 @@ class Log {
   // The change since which a partition is in the danger that it is in after another.
   since(change) {
     let first = change;
-    while (this.before[first] >= 0 && this.danger(this.before[first]) === this.danger(change)) first = this.before[first];
+    const now = this.danger(change);
+    while (this.before[first] >= 0 && this.then[this.before[first]] === now) first = this.before[first];
     return first;
   }
 

@@ -52,6 +52,12 @@ _ERROR = re.compile(
 )
 """What a tool prints that fails, with what called what."""
 
+_FILTERED = re.compile(
+    r"kafka-topics(?:\.sh|\.bat)?\s.*(?:\|"
+    r"|\s--(?:topic|exclude-internal|unavailable|under-|at-min-isr|topics-with-overrides|partition-size-limit))"
+)
+"""A command that asks kafka-topics for less than there is, or passes its lines on to a filter."""
+
 _LIST = re.compile(r"(?:\d+(?:,\s*\d+)*)?")
 
 _ANEW = "if a terminal has broken the line, write the output to a file; else print it anew"
@@ -69,13 +75,20 @@ def is_cut(lines: Sequence[str]) -> bool:
 
     One that shows a partition without a leader, and all of its replicas, counts: it is offline, whatever follows.
     """
+    if "PartitionCount:" in lines[-1]:  # what follows it is its configuration, and then its partitions
+        return True
     rows = [_KEYS.split(line.rstrip())[1:] for line in lines if form_of(line) == TOPICS]
     told = {key: value.strip() for key, value in zip(rows[-1][::2], rows[-1][1::2], strict=True)}
     if told.get("Leader") in ("none", "-1") and {"Partition", "Replicas", "Isr"} <= told.keys():
         return False
     *before, last = ({*row[::2]} for row in rows)
     each = {"Partition", "Leader", "Replicas", "Isr"}.union(*(keys & {"Elr", "LastKnownElr"} for keys in before))
-    return not (each <= last or {"PartitionCount", "ReplicationFactor"} <= last)
+    return not each <= last or told["Leader"] not in re.split(r",\s*", told["Isr"])
+
+
+def asks_for_a_part(line: str) -> bool:
+    """Whether a command for kafka-topics asks for some topics or partitions, or what it prints is filtered."""
+    return _FILTERED.search(line) is not None
 
 
 def is_leaderless(line: str) -> bool:
@@ -267,7 +280,10 @@ def _topic_line(line: str, shown: Shown) -> None:
     told = {key: value.strip() for key, value in zip(parts[::2], parts[1::2], strict=True)}
     topic = told["Topic"]
     if "PartitionCount" in told:
-        configs = dict(one.split("=", 1) for one in re.split(r",(?=[a-z][\w.]*=)", told.get("Configs", "")) if one)
+        every = [one for one in re.split(r",(?=[a-z][\w.]*=)", told.get("Configs", "")) if one]
+        if any("=" not in one for one in every):
+            raise ValueError(f"the configuration ends in {every[-1][:30]!r}; {_ANEW}")
+        configs = dict(one.split("=", 1) for one in every)
         shown.topics[topic] = (told.get("TopicId") or _uuid(topic), _number(told, "PartitionCount"), configs)
         if "ReplicationFactor" in told:
             shown.factors[topic] = _number(told, "ReplicationFactor")

@@ -15,197 +15,22 @@ from __future__ import annotations
 
 import codecs
 import functools
-import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
-from kraftcheck.ci.logs.format import described, pasted, segments
+from kraftcheck.ci.logs.format import described, pasted, segments, texts
 from kraftcheck.ci.logs.format.aliases import Aliases
-from kraftcheck.ci.logs.format.fields import WireError, unknown_kind
-from kraftcheck.ci.logs.format.segments import Problem
-from kraftcheck.ci.terminal.files import has_surrogate, once, read_bytes
+from kraftcheck.ci.logs.format.fields import WireError
+from kraftcheck.ci.terminal.files import read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER
-from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch, LogEntry
+from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch
 from kraftcheck.solvers.logs.memo.ledger import compact
-
-_BATCH = re.compile(
-    r"baseOffset: (-?\d+) lastOffset: (-?\d+) count: (\d+) .*?partitionLeaderEpoch: (-?\d+) .*?"
-    r"isControl: (\w+) .*?(?:(?:Create|LogAppend)Time: (-?\d{1,20}) .*)?isvalid: (\w+)"
-)
-_RECORD = re.compile(r"\| offset: (\d+) ")
-_PAYLOAD = re.compile(r" payload: (\{.*\})$")
-_CONTROL = re.compile(r" controlType: (\w+)\((-?\d+)\)| (\w+):? (\{.*\})$")
-_LEADER = re.compile(r'"leaderId":(-?\d+)')
-_CONTROL_NAMES = {
-    "LeaderChange": "LEADER_CHANGE",
-    "SnapshotHeader": "SNAPSHOT_HEADER", "SnapshotFooter": "SNAPSHOT_FOOTER",
-    "KRaftVersion": "KRAFT_VERSION", "KRaftVoters": "KRAFT_VOTERS",
-}  # fmt: skip
-_OTHER_LINES = re.compile(r"Dumping |(?:Log s|S)tarting offset: |Snapshot end offset: |KRaft bootstrap snapshot|\s*$")
-_DUMPING = re.compile(r"Dumping (?:.*[/\\])?(\d+(?:\.log|-\d+\.checkpoint))\s*$")
-_BARE = re.compile(r"\| (?:key: .* )?payload: (\{.*\})$")
-"""A record of the tool with `--skip-record-metadata`: its offset follows from the batch."""
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON number")
-
-
-DECODER = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_number)
-"""Reads one record; Python takes NaN, Infinity and a repeated key for JSON."""
-
-
-def dump_batches(lines: Iterable[str], name: str, problem: Problem, first: int = 1) -> Iterator[Batch]:
-    """Every batch of the output.
-
-    Args:
-        lines: its lines.
-        name: of the file.
-        problem: called for every line that cannot be read.
-        first: the number of the first line.
-    """
-    open_batch: Batch | None = None
-    entries, due = list[LogEntry](), 0
-    for number, line in enumerate(lines, first):
-        place, text = f"{name}:{number}", line.rstrip("\r\n")
-        head = _BATCH.match(text)
-        if head is not None:
-            yield from _finish(open_batch, entries, due, problem)
-            base, last, count, epoch = map(int, head.group(1, 2, 3, 4))
-            control, time = head.group(5) == "true", segments.time_of(int(head.group(6) or -1))
-            open_batch, entries, due = Batch(base, last, epoch, (), place, control, time), [], count
-            if count != last - base + 1:
-                problem(place, f"a batch of {count} records from offset {base} to {last}")
-            if head.group(7) != "true":
-                problem(place, "the tool says that the batch is not valid")
-        elif text.startswith("| "):
-            if open_batch is None:
-                problem(place, "a record before any batch")
-                continue
-            follows = open_batch.last_offset - due + 1
-            entry = _entry(text, open_batch.control, follows, place, problem)
-            due -= 1
-            if entry is not None:
-                if entry.offset != follows:
-                    problem(place, f"offset {follows} should follow in the batch, but the record has {entry.offset}")
-                entries.append(entry)
-        elif not _OTHER_LINES.match(text):
-            problem(place, f"not a line of the dump tool: {text[:60]!r}; give a segment, a checkpoint, or its dump")
-    yield from _finish(open_batch, entries, due, problem)
-
-
-def _finish(batch: Batch | None, entries: list[LogEntry], due: int, problem: Problem) -> Iterator[Batch]:
-    if batch is None:
-        return
-    if due != 0:
-        problem(batch.place, f"the batch at offset {batch.base_offset} counts {due:+d} records against its lines")
-    yield evolve(batch, entries=tuple(entries))
-
-
-def _entry(text: str, control: bool, follows: int, place: str, problem: Problem) -> LogEntry | None:
-    """The record of a line; where that has no offset, the one that follows is meant."""
-    bare, offset = _BARE.match(text), _RECORD.match(text)
-    if bare is not None and not control:
-        return entry_of(bare.group(1), follows, place, problem)
-    if offset is None:
-        problem(place, "a record without offset")
-        return None
-    if control:
-        match = _CONTROL.search(text)
-        if match is None or not (match.group(1) or match.group(3) in _CONTROL_NAMES):
-            problem(place, "a control record of an unknown kind")
-            return None
-        name = match.group(1) or _CONTROL_NAMES[match.group(3)]
-        leader = _LEADER.search(text) if name == "LEADER_CHANGE" else None
-        return LogEntry(int(offset.group(1)), name, 0, {} if leader is None else {"leaderId": int(leader.group(1))})
-    payload = _PAYLOAD.search(text)
-    if payload is None:
-        problem(place, "a record without a decoded payload; was --cluster-metadata-decoder given?")
-        return None
-    return entry_of(payload.group(1), int(offset.group(1)), place, problem)
-
-
-def entry_of(text: str, offset: int, place: str, problem: Problem) -> LogEntry | None:
-    """The record that a JSON object with `type`, `version`, `data` describes; None where it was skipped."""
-    try:
-        value = DECODER.decode(text)
-    except (ValueError, RecursionError):
-        problem(place, "not a record: its payload is no whole JSON; copy the line anew")
-        return None
-    if not isinstance(value, dict) or not {"type", "version", "data"} <= {*value}:
-        problem(place, "not a record: its payload has no type, version or data; copy the line anew")
-        return None
-    name, version, data = value["type"], value["version"], value["data"]
-    if not isinstance(name, str) or type(version) is not int or not isinstance(data, dict):
-        problem(place, "a record's type is text, its version a number, its data an object")
-        return None
-    if "\\u" in text and has_surrogate([name, data]):
-        problem(place, "a text holds a surrogate, which is no character")
-        return None
-    try:
-        unknown = unknown_kind(name, version)
-    except WireError as reason:
-        problem(place, f"offset {offset}: {reason}")
-        return None
-    return LogEntry(offset, unknown or name, version, data)
-
-
-KEYS = {"offset", "batch", "epoch", "type", "version", "data", "control"}
-"""What a line may hold."""
-
-PAYLOAD = {"type", "version", "data"}
-"""What it holds where it is the payload alone."""
-
-_Row = tuple[int, int, bool, LogEntry, str]
-
-
-def line_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch]:
-    """Every batch; `problem` is called for each line that is no record."""
-    for (base, epoch, control), rows in groupby(_rows(lines, name, problem), itemgetter(0, 1, 2)):
-        group = list(rows)
-        for due, row in zip((base, *(row[3].offset + 1 for row in group)), group, strict=False):
-            if row[3].offset != due:
-                problem(row[4], f"offset {due} should follow in the batch, not {row[3].offset}")
-        entries = tuple(row[3] for row in group)
-        yield Batch(base, entries[-1].offset, epoch, entries, group[0][4], control)
-
-
-def _rows(lines: Iterable[str], name: str, problem: Problem) -> Iterator[_Row]:
-    follows = 0
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        place, line = f"{name}:{number}", line.removeprefix("payload: ")
-        try:
-            value = DECODER.decode(line)
-        except (ValueError, RecursionError) as reason:
-            problem(place, f"not JSON: {reason}")
-            continue
-        if isinstance(value, dict) and value.keys() == PAYLOAD:
-            value["offset"] = follows
-        if not isinstance(value, dict) or type(value.get("offset")) is not int:
-            problem(place, "a line is an object with a whole number `offset`")
-            continue
-        if unknown := sorted(value.keys() - KEYS):
-            problem(place, f"unknown key {unknown[0]!r}; there are {', '.join(sorted(KEYS))}")
-            continue
-        offset = value["offset"]
-        follows = offset + 1
-        base, epoch, control = value.get("batch", offset), value.get("epoch", 0), value.get("control", False)
-        if type(base) is not int or type(epoch) is not int or type(control) is not bool:
-            problem(place, "`batch` and `epoch` are whole numbers, `control` is true or false")
-            continue
-        entry = entry_of(line, offset, place, problem)
-        if entry is not None:
-            yield base, epoch, control, entry, place
-
 
 BINARY = (".log", ".checkpoint")
 """Names of segments and snapshots."""
@@ -316,7 +141,10 @@ def _logs_in(folder: Path, seen: set[Path]) -> Iterator[LogFiles]:
     files = sorted(path for path in folder.iterdir() if not path.is_dir())
     binary = [path for path in files if path.suffix in BINARY and path.stem[:1].isdigit()]
     if binary:
-        yield LogFiles(str(folder), _in_order(binary))
+        def end(path: Path) -> int:
+            return segments.end_offset(read_bytes(path, MAX_LOG_BYTES))
+
+        yield LogFiles(str(folder), _in_order(binary, end))
     else:
         text = [path for path in files if path.suffix in TEXT]
         if text:
@@ -325,14 +153,20 @@ def _logs_in(folder: Path, seen: set[Path]) -> Iterator[LogFiles]:
         yield from _logs_in(sub, seen)
 
 
-def _in_order(files: list[Path]) -> tuple[Path, ...]:
-    """The segments, after the newest snapshot where the log does not begin at 0."""
+def _in_order(files: list[Path], end: Callable[[Path], int]) -> tuple[Path, ...]:
+    """The segments, after the newest snapshot where the log does not begin at 0, or ends before that snapshot.
+
+    Args:
+        files: of one log.
+        end: the offset behind the last batch of a segment.
+    """
     logs = [path for path in files if path.suffix == ".log"]
-    snapshots = [path for path in files if _SNAPSHOT.fullmatch(path.name)]
-    if (logs and int(logs[0].stem) == 0) or not snapshots:
+    ends = {path: int(match[1]) for path in files if (match := _SNAPSHOT.fullmatch(path.name))}
+    if not ends:
         return tuple(logs or files)
-    newest = max(snapshots, key=lambda path: int(path.name.split("-")[0]))
-    return (newest, *logs)
+    newest = max(ends, key=ends.__getitem__)
+    is_ahead = bool(logs) and int(logs[-1].stem) < ends[newest] and end(logs[-1]) < ends[newest]
+    return tuple(logs) if logs and int(logs[0].stem) == 0 and not is_ahead else (newest, *logs)
 
 
 def read(log: LogFiles, skipped: SkipCount) -> Iterator[Batch]:
@@ -365,6 +199,7 @@ def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[
                 if snapshot is not None or order.admits(batch):
                     _check_names(batch, skipped)
                     yield batch if skipped.aliases is None else skipped.aliases.batch(batch.whole())
+    order.note_lateness()
 
 
 def _whole_snapshots(found: Iterable[Batch | CompactBatch], skipped: SkipCount) -> Iterator[Batch | CompactBatch]:
@@ -418,6 +253,14 @@ class _Order:
             )
         self._due, self._epoch = batch.last_offset + 1, batch.epoch
         return True
+
+    def note_lateness(self) -> None:
+        """Note that all segments end before the snapshot: it is what is known of the cluster."""
+        if self._due is None and self.snapshot_end is not None and self.skipped.in_snapshot:
+            self.skipped.note(
+                f"WARNING: the segments end before offset {self.snapshot_end}, with which the snapshot ends: they are "
+                "older than it, and passed over; a folder that is copied while it is written may be so"
+            )
 
     def _misplaced(self, batch: Batch | CompactBatch, due: int) -> None:
         follows = f"offset {due} should follow, but the batch begins at {batch.base_offset}"
@@ -479,26 +322,32 @@ def _text(text: str, name: str, skipped: SkipCount, part: str, is_whole: bool) -
     """The batches of a text; which form it has its lines say, whatever stands between them."""
     lines, noise = pasted.clean(text)
     skipped.noise += noise
-    forms = {described.form_of(line) or _form(line) for line in lines}
+    forms = {described.form_of(line) or texts.form_of(line) for line in lines}
     if described.TOPICS in forms or described.QUORUM in forms:
         kept = _without_cut_row(lines, text.endswith("\n"), name, skipped)
-        yield part, _described(kept, name, skipped, is_whole and len(kept) == len(lines))
-    elif _DUMP in forms or not forms & {_RECORD_LINE}:
-        if next((line for line in lines if _form(line) == _DUMP), "").startswith("|"):
+        asked = next((line for line in text.splitlines() if described.asks_for_a_part(line)), None)
+        if asked is not None:
+            skipped.note("WARNING: the command above the lines asks for a part: other partitions are not shown")
+        yield part, _described(kept, name, skipped, is_whole and asked is None and len(kept) == len(lines))
+    elif texts.DUMP in forms or not forms & {texts.RECORD_LINE}:
+        begin = next((line for line in lines if texts.form_of(line) == texts.DUMP), "")
+        if begin.startswith("|") and not begin.startswith(("| offset:", "| key:", "| payload:")):
+            raise LogError(f"{name}: the lines of a table, which Kafka's tools do not print; give what they print")
+        if begin.startswith("|"):
             raise LogError(f"{name}: the text begins within a batch, so that what was before is missing; {_WHOLE}")
-        whole = _without_tail(lines)
+        whole = texts.without_tail(lines)
         if len(whole) < len(lines):
             left = "the text ends within the batch that begins here; left out"
             skipped.lacks(CUT, f"WARNING: {name}:{len(whole) + 1}: {left}")
         for dumped, first, end in _dumped(whole, part):
-            yield dumped, dump_batches(whole[first:end], name, skipped.problem, first + 1)
+            yield dumped, texts.dump_batches(whole[first:end], name, skipped.problem, first + 1)
     else:
         if not any('"offset"' in line for line in lines):
             skipped.lacks("the records have no offsets", NO_OFFSETS)
         if not text.endswith("\n") and lines[-1].count("{") > lines[-1].count("}"):
             skipped.lacks(CUT, f"WARNING: {name}:{len(lines)}: the text ends within a record, which is left out")
             lines = lines[:-1]
-        yield part, line_batches(lines, name, skipped.problem)
+        yield part, texts.line_batches(lines, name, skipped.problem)
 
 
 def _without_cut_row(lines: Sequence[str], ended: bool, name: str, skipped: SkipCount) -> Sequence[str]:
@@ -535,46 +384,22 @@ def _dumped(lines: Sequence[str], part: str) -> Iterator[tuple[str, int, int]]:
 
     A text that does not name each of them once is one file, in the order in which it stands.
     """
-    heads = [(match, number) for number, line in enumerate(lines) if (match := _DUMPING.match(line))]
+    heads = [(match, number) for number, line in enumerate(lines) if (match := texts.DUMPING.match(line))]
     ends = [*(number for _, number in heads[1:]), len(lines)]
     parts = {Path(match.group(1)): (number, end) for (match, number), end in zip(heads, ends, strict=False)}
     if len(parts) < len(heads) or not heads or any(line.strip() for line in lines[: heads[0][1]]):
         yield part, 0, len(lines)
         return
-    for path in _in_order(sorted(parts)):
+    def end(path: Path) -> int:
+        first, last = parts[path]
+        return max((int(head[2]) + 1 for line in lines[first:last] if (head := texts.BATCH.match(line))), default=0)
+
+    for path in _in_order(sorted(parts), end):
         yield path.name, *parts[path]
-
-
-def _without_tail(lines: Sequence[str]) -> Sequence[str]:
-    """The lines of a dump without a last batch of which the end is missing."""
-    text = [number for number, line in enumerate(lines) if line.strip()]
-    heads = [number for number in text if "baseOffset:".startswith(lines[number][:11])]
-    if not heads:
-        return lines
-    first, head = heads[-1], _BATCH.match(lines[heads[-1]])
-    if head is None:
-        return lines[:first] if first == text[-1] else lines
-    records = [number for number in text if number > first and lines[number].startswith("|")]
-    base, count, control = int(head.group(1)), int(head.group(3)), head.group(5) == "true"
-    wrong: list[str] = []
-    if records and records[-1] == text[-1]:
-        _entry(lines[records[-1]], control, base + len(records) - 1, "", lambda place, what: wrong.append(what))
-    whole = [_RECORD.match(lines[number]) for number in (records[:-1] if wrong else records)]
-    in_order = all(one is None or int(one.group(1)) == base + place for place, one in enumerate(whole))
-    return lines[:first] if len(whole) < count and in_order else lines
-
-
-def _form(line: str) -> str:
-    """Whether a line is one of the tool's output, of a record alone, or of neither."""
-    if line.startswith(("baseOffset:", "|")) or (line.strip() and _OTHER_LINES.match(line)):
-        return _DUMP
-    return _RECORD_LINE if line.startswith(("{", "payload: {")) else ""
 
 
 WHOLE, IN_PART = "whole", "in part"
 """Whether all partitions of the topics that a text shows are shown, with their configuration."""
-
-_DUMP, _RECORD_LINE = "dump", "record"
 
 _WHOLE = "give all of the log, or a snapshot and what follows it"
 

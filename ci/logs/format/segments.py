@@ -235,6 +235,15 @@ def whole_size(data: bytes) -> int:
     return position
 
 
+def end_offset(data: bytes) -> int:
+    """The offset behind the last whole batch of a segment; 0 where there is none."""
+    position, last = 0, -1
+    while size := _size(data, position, "", lambda place, what: None):
+        head = HEADER.unpack_from(data, position)
+        position, last = position + size, head[0] + head[6]
+    return last + 1
+
+
 def is_cut(data: bytes, end: int) -> bool:
     """Whether what follows the whole batches of a file is the beginning of one more, and no whole one is behind it.
 

@@ -132,6 +132,14 @@ class RealCluster:
             yield f"{_name(place)}: {known - logs[chosen].length} records that were acknowledged are not in its log"
         yield from self._seating(place, chosen)
 
+    def out_of_reach(self, place: TopicPartition) -> str:
+        """Why nobody can reach the leader that a partition has, in words; empty where somebody can, or none leads."""
+        row = self.rows.get(place, {"state": "", "leader": NO_LEADER})
+        if row["state"] != "offline" or row["leader"] == NO_LEADER:
+            return ""
+        state = self._state(row["leader"])
+        return f"its leader {row['leader']} is {state}, and this election replaces no leader: start {row['leader']}"
+
     def loss(self, place: TopicPartition, leader: int) -> str:
         """What a partition lacks with a leader, in words; empty where nothing need be lost."""
         topic_id = self.controller.topic_id(place[0])

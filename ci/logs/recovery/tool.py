@@ -105,17 +105,20 @@ def report_result(screen: Screen, result: Result, success: str, succeeded: bool)
     return not succeeded
 
 
-def _told(result: Result, places: Iterable[TopicPartition], asks: bool = True) -> Result:
+def _told(result: Result, places: Iterable[TopicPartition], cluster: RealCluster | None) -> Result:
     """A result with what mends it: of a topic that is not there its neighbours, and of unknown logs who tells them.
 
     Args:
         result: of one partition.
         places: the partitions that there are.
-        asks: whether brokers are asked.
+        cluster: of a log, whose brokers are not asked.
     """
     (topic, index), known = result.place, [*places]
-    if result.error == NO_ANSWER and not asks:
-        return evolve(result, error="how long the logs of its live replicas are is not known: " + GIVE_LOGS)
+    if cluster is not None and result.error == NOT_NEEDED and (why := cluster.out_of_reach(result.place)):
+        return evolve(result, error=why)
+    if result.error == NO_ANSWER and cluster is not None:
+        why = GIVE_LOGS if cluster.ends == LogEnds() else "the files of --logs tell of none: start one of their brokers"
+        return evolve(result, error=f"how long the logs of its live replicas are is not known: {why}")
     if result.error == NO_SUCH and result.place not in known:
         own = sorted(partition for name, partition in known if name == topic)
         mend = f"{topic} has {len(own)} partitions" if own else nearest(topic, {name for name, _ in known})
@@ -319,8 +322,7 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
     cluster = _real(path, rules, flags["logs"])
     chosen = unclean_recovery_rules(rules) if cluster is None else cluster.rules
     snapshot = read_snapshot(path, chosen) if cluster is None else cluster.snapshot()
-    offline = tuple(place for place in snapshot.places() if snapshot.leader(place) == NO_LEADER)
-    targets = offline if flags["every"] else read_targets(flags["partitions"])
+    targets = _offline(snapshot, cluster) if flags["every"] else read_targets(flags["partitions"])
     plan_ = plan(snapshot, targets, flags["duration"], chosen)
     screen = console()
     if flags["show"] and plan_.findings:
@@ -339,8 +341,14 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
     if manual is not None:
         write_json(str(manual), ballots(plan_.leaders()))
         screen.plain(f"wrote {manual}: {len(plan_.leaders())} designated leader(s)")
-    told = [_told(one, snapshot.places(), cluster is None) for one in results]
+    told = [_told(one, snapshot.places(), cluster) for one in results]
     _end(screen, cluster, told, _report(screen, plan_, told, automated, chosen), chosen)
+
+
+def _offline(snapshot: Snapshot, cluster: RealCluster | None) -> tuple[TopicPartition, ...]:
+    """The partitions without a leader, or of a log without one that can be reached."""
+    gone = {} if cluster is None else {place for place in cluster.rows if cluster.out_of_reach(place)}
+    return tuple(one for one in snapshot.places() if snapshot.leader(one) == NO_LEADER or one in gone)
 
 
 def _real(path: Path, rules: str, logs: Sequence[str]) -> RealCluster | None:
@@ -485,11 +493,12 @@ def elect_leaders_command(path: Path, rules: str, **flags: Any) -> None:
     if cluster is not None:
         for line in (*cluster.end.doubts(), NO_RELEASE if number == DESIGNATED else NOTHING_SENT):
             screen.one_line(line)
+    results = tuple(_told(one, snapshot.places(), cluster) for one in results)
     for result in results:
         leader = _leader(after, result.place)
         loss = "" if cluster is None or leader is None else cluster.loss(result.place, leader)
-        recovered, told = result.recovered(chosen.unclean_recovery), _told(result, snapshot.places())
-        failed += report_result(screen, told, f"elected {leader}{loss}", recovered)
+        recovered = result.recovered(chosen.unclean_recovery)
+        failed += report_result(screen, result, f"elected {leader}{loss}", recovered)
     _end(screen, cluster, results, failed, chosen)
 
 

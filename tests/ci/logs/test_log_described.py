@@ -225,6 +225,48 @@ def test_a_live_broker_that_should_lead_has_lost_the_directory(tmp_path: Path) -
     assert any("its directory is taken to have failed: t-1 on 1" in str(one) for one in found["doubts"])
 
 
+OFFLINE_1 = OFFLINE.replace("Elr: 2", "Elr: ")
+"""The row of partition 1, of which nobody may lead."""
+
+
+@pytest.mark.parametrize(
+    "text", [OFFLINE_1, HEAD + OFFLINE_1, HEAD + SHORT.replace("Partition: 0", "Partition: 2") + OFFLINE]
+)
+@pytest.mark.parametrize("words", [
+    ("status",), ("whatif",), ("unclean-recovery", "--all-offline-partitions", "--show-replica-info", "--snapshot"),
+])  # fmt: skip
+def test_partition_0_need_not_be_shown(words: tuple[str, ...], text: str, tmp_path: Path) -> None:
+    """Of what `--unavailable-partitions` shows each partition has its own min ISR, and nothing is to be corrected."""
+    path = tmp_path / "described.txt"
+    path.write_text(text, encoding="utf-8")
+    assert kraftcheck(*words, path).code == {"status": 14, "whatif": 20}.get(words[0], 1)
+
+
+@pytest.mark.parametrize("more", ["--topic t", "--exclude-internal", "--under-min-isr-partitions", "| head -3"])
+def test_a_command_that_asks_for_a_part_is_believed(more: str, tmp_path: Path) -> None:
+    """Where the prompt above the lines filters them, the cluster is shown in part, however well that part is."""
+    prompt = f"[root@k ~]# bin/kafka-topics.sh --bootstrap-server k:9092 --describe {more}\n"
+    code, line, rest = first_line(prompt + ONE + WELL, tmp_path)
+    assert (code, line.partition(",")[0]) == (10, "of those shown")
+    assert "the command above the lines asks for a part" in rest
+    assert "may be stopped now" not in rest
+
+
+@pytest.mark.parametrize("row", ["Topic: u\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.ins",
+                                 "\tTopic: t\tPartition: 1\tLeader: 2\tReplicas: 1,2,3\tIsr: 1"])  # fmt: skip
+def test_a_cut_line_is_not_taken_for_a_contradiction(row: str, tmp_path: Path) -> None:
+    """A header cut in its configuration, and a row cut before its leader in the ISR, are left out as cut."""
+    code, line, rest = first_line(HEAD.replace("Count: 3", "Count: 2") + WELL + row, tmp_path)
+    assert (code, line.partition(",")[0]) == (10, "of those shown")
+    assert "the last line is cut off, and left out" in rest
+
+
+def test_a_table_is_named_as_such(tmp_path: Path) -> None:
+    """The lines of a table are not taken for the records of a dump."""
+    with pytest.raises(Refusal, match="the lines of a table"):
+        condition("| Topic: t | Partition: 0 |\n|---|---|\n", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("line", "wrong"),
     [
@@ -237,6 +279,7 @@ def test_a_live_broker_that_should_lead_has_lost_the_directory(tmp_path: Path) -
         ("Topic: t\tPartition: 7\tLeader: 2\tReplicas: 1,2\tIsr: 1\n", "who leads is not in sync"),
         ("Topic: t\tPartition: 7\tLeader: 1 (k1:9092)\tReplicas: 1,2\tIsr: 1\n", "Leader is .* no number"),
         ("Topic: t\tPartition: 7\tLeader: none\tReplicas: 1,2\n", "Isr is missing; .* print it anew"),
+        ("Topic: t\tPartitionCount: 3\tReplicationFactor: 3\tConfigs: min.ins\n", "configuration ends in 'min.ins'"),
         ("Topic: t\tPartitionCount: 3  Replicat\n", "PartitionCount is .* a terminal has broken the line"),
     ],
 )

@@ -319,6 +319,27 @@ def test_a_batch_that_is_being_written_is_left_out_of_a_folder(tmp_path: Path) -
     assert alone.out.startswith("the log is cut off; ")
 
 
+def test_a_snapshot_ahead_of_its_segments_is_what_is_read(tmp_path: Path) -> None:
+    """Segments that end before the newest snapshot are older than it: it is read, as Kafka does, and that is said."""
+    snapshot = next(TROUBLE.glob("*.checkpoint"))
+    shutil.copy(snapshot, tmp_path)
+    (tmp_path / SEGMENT).write_bytes(cut(0, 38))
+    behind, alone = (condition_of(place, ReplayOptions(None)) for place in (tmp_path, snapshot))
+    assert behind["exit"] == alone["exit"] == 14
+    assert behind["partitions"] == alone["partitions"]
+    assert any("they are older than it" in doubt for doubt in behind["doubts"])
+    (tmp_path / SEGMENT).write_bytes(cut(0))
+    assert condition_of(tmp_path, ReplayOptions(None))["offset"] == batches(TROUBLE)[-1].last_offset
+
+
+def test_a_dump_of_a_snapshot_ahead_of_its_segments_is_read_so_too(tmp_path: Path) -> None:
+    """The same in one text of Kafka's tool: the part that is a snapshot counts where the segments end before it."""
+    early = text(ELR)[: text(ELR).index(f"baseOffset: {batches()[15].base_offset} ")]
+    path = tmp_path / "both.txt"
+    path.write_text(early + dumped_parts()[0], encoding="utf-8")
+    assert any("they are older than it" in doubt for doubt in condition_of(path, ReplayOptions(None))["doubts"])
+
+
 def test_records_without_offsets_are_never_well(tmp_path: Path) -> None:
     """Payloads alone do not tell whether they are all: the first line says so, and the exit code is 10."""
     path = tmp_path / "payloads.txt"

@@ -12,7 +12,7 @@ import pytest
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.model.controller.brokers import fenced
 from tests.ci.logs.test_log_doubts import A, B, old_log, unexplained
-from tests.shared.captures import ELR, NO_ELR, TROUBLE, batches, json_lines
+from tests.shared.captures import DEAD_LEADER, ELR, NO_ELR, TROUBLE, batches, json_lines
 from tests.shared.captures import cut as segment_of
 from tests.shared.commands import Ran, kraftcheck
 from tests.shared.places import TESTS
@@ -54,6 +54,29 @@ def test_an_outage_is_said_in_a_line(tmp_path: Path) -> None:
     )
     assert second.endswith("91.txt at offset 90, 2026-11-21 22:51:38 UTC, rules kafka-4.1.2")
     assert ran.last == "(exit 14)"
+
+
+def test_a_partition_whose_leader_is_fenced_is_offline(tmp_path: Path) -> None:
+    """Nobody can reach a leader that KAFKA-19522 has elected: every command says so, and its return brings it back."""
+    text = (DEAD_LEADER / "decoded.txt").read_text(encoding="utf-8")
+    path = tmp_path / "log.txt"
+    path.write_text(text[: text.index("baseOffset: 146 ")], encoding="utf-8")
+    ran, document = kraftcheck("status", path, "--prometheus", tmp_path / "metrics"), told(path)
+    assert (ran.code, ran.out.partition(",")[0]) == (14, "8 of 10 partitions are offline")
+    assert "starting: nobody" in ran.out
+    assert 'kraftcheck_partitions{state="offline"} 8' in (tmp_path / "metrics").read_text(encoding="utf-8")
+    row = partition(document, "lone-0")
+    assert (row["leader"], row["state"], row["since"]["offset"]) == (1, "offline", 60)
+    assert [(one["start"], one["leader"]) for one in row["leads_again"]] == [(1, 1)]
+    assert ["lone-0" in step["leads"] for step in document["way_back"]] == [True, False]
+    near = {f"{row['topic']}-{row['partition']}": row["faults_to_offline"]
+            for row in kraftcheck("whatif", path, "--json", "-").document()["partitions"]}  # fmt: skip
+    assert [near[name] for name in ("lone-0", "lone-1")] == [0, 1]
+    one = ("--topic", "lone", "--partition", "0", "--election-type", "unclean")
+    for words in (("elect-leaders", *one), ("unclean-recovery", "--all-offline-partitions", "--show-replica-info")):
+        asked = kraftcheck(*words, "--snapshot", path)
+        assert asked.code == 1
+        assert "lone-0: failed: its leader 1 is fenced" in asked.err
 
 
 def test_the_outage_of_the_runbook_is_a_captured_one(tmp_path: Path) -> None:

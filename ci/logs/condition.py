@@ -14,7 +14,7 @@ from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.registration import Partition, is_reserved
+from kraftcheck.model.partition.registration import LOST, Partition, is_reserved
 from kraftcheck.model.records.fields import CODE
 from kraftcheck.model.records.records import Registration, ids
 from kraftcheck.model.rules.ruleset import parse
@@ -85,11 +85,13 @@ class Condition:
                 directories.setdefault(broker, set()).update(() if is_reserved(directory) else (directory,))
         rows = [self._partition(key) for key in places]
         because = [*end.summary.incomplete, *(text for key in places for text in self._impossible(key))]
+        registered = end.state.controller.image.registrations.values()
+        nobody = not any(known.is_active() or self._word(known) == "starting" for known in registered)
         in_part = end.summary.in_part or bool(because)
         return {
             "version": DOCUMENT_VERSION, "command": "status",
             "exit": max((EXITS[row["state"]] for row in rows), default=0) or (
-                EXIT_DANGER if in_part or end.summary.unexplained else 0),
+                EXIT_DANGER if in_part or nobody or end.summary.unexplained else 0),
             "log": end.summary.name, "in_part": in_part,
             "in_part_because": because, "offset": history.last_offset, "time": time_text(history.end_time),
             "rules": end.rules, "metadata_version": end.summary.level, "unexplained": len(end.summary.unexplained),
@@ -138,12 +140,20 @@ class Condition:
             "leader": int(p.leader), "replicas": [*ids(p.replicas)], "isr": [*ids(p.isr)], "elr": [*ids(p.elr)],
             "last_known_leader": [*ids(p.last_known_elr)], "min_isr": state.min_isr,
             "configured_min_isr": max(state.configured.values(), default=1),
+            "on_failed_directory": [b for b in ids(p.replicas) if self._has_failed(p, b)],
             "recovering": bool(p.recovering), "since": self._moment(since),
             "unregistered": [b for b in ids(p.replicas) if self.end.state.controller.registration(b) is None],
             "leads_again": [self._prospect(key, one) for one in self._prospects(key)] if state.offline else [],
             "writable_after": self.recovery.until_writable(number) if kind == "below min ISR" else None,
             "one_fault": danger, "lost": self._moment(lost),
         }  # fmt: skip
+
+    def _has_failed(self, p: Partition, broker: int) -> bool:
+        """Whether the directory of a replica is none of those that its broker has online."""
+        known, directory = self.end.state.controller.registration(broker), int(p.directories.of(broker))
+        if known is None or known.knows_no_dirs():
+            return False
+        return directory == LOST or (not is_reserved(directory) and directory not in known.dirs)
 
     def _impossible(self, key: PartitionKey) -> Iterator[str]:
         """What is wrong with a partition that no controller would leave so."""

@@ -14,7 +14,7 @@ from kraftcheck.ci.logs import known
 from kraftcheck.ci.logs.format.aliases import Aliases
 from kraftcheck.ci.logs.format.fields import is_unknown
 from kraftcheck.ci.logs.format.read import IN_PART, LogFiles, SkipCount, read_compact
-from kraftcheck.ci.logs.releases import rules_of, writer_of
+from kraftcheck.ci.logs.releases import HIGHEST, rules_of, writer_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Settings, is_valid, trimmed
 from kraftcheck.model.nearest import nearest
@@ -124,6 +124,15 @@ class Summary:
     def violated(self) -> bool:
         """Whether some property does not hold."""
         return bool(self.violations)
+
+    def left_out(self) -> Iterator[str]:
+        """What was read and does not count, or may mean something else, in a few words each."""
+        if self.undone[UNENDED]:
+            yield "a transaction has not ended, and is left out"
+        if self.unknown:
+            yield "records of unknown kinds are passed over"
+        if self.level is not None and self.level > HIGHEST:
+            yield f"metadata version {self.level} is not known"
 
     @property
     def in_part(self) -> bool:
@@ -512,9 +521,8 @@ class ReplayOptions:
             raise Refusal(f"{log.name}: {reason}") from None
         summary.skipped, summary.in_snapshot = tuple(skipped.places), skipped.in_snapshot
         summary.noise, summary.described, summary.starting = skipped.noise, skipped.described, skipped.starting
-        open_ = ("a transaction has not ended, and is left out",) if summary.undone[UNENDED] else ()
-        summary.incomplete = (*skipped.incomplete, *open_)
         summary.state, summary.unreplayed = replay.state, replay.unreplayed
+        summary.incomplete = (*skipped.incomplete, *summary.left_out())
         if explains and not summary.batches:
             only = "no record batch"
             if summary.snapshot_records or summary.undone:

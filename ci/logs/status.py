@@ -263,13 +263,11 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     ]  # fmt: skip
     if hopeless:
         yield f"  nothing that is known brings these back without loss: {_names(hopeless, every)}"
-    unregistered = _unregistered(found)
-    for broker, names in sorted(unregistered.items()):
-        missing = f"broker {broker} is not registered, and is a replica of {_names(names, every)}"
-        yield f"  {missing}: start a broker with this id, or reassign them to others"
+    gone = [*_gone(found, every)]
+    yield from gone
     live = {row["broker"] for row in found["brokers"] if row["state"] == "live"}
     late = [_name(row) for row in _of_state(found, "one fault from offline", ONE_FROM_SHORT, "well")
-            if _behind(row) & live]  # fmt: skip
+            if _behind(row) & live - {*row["on_failed_directory"]}]  # fmt: skip
     if late:
         yield f"  wait until replicas on live brokers are in sync: {_names(late, every)}"
     yield from _of_brokers(found, every)
@@ -280,20 +278,32 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     if found["rolling_restart"]:
         restarts = [str(row["restart"]) for row in found["rolling_restart"]]
         order = ", ".join(restarts) if len(restarts) <= SHOWN else _names(restarts, every)
-        all_back = " once all are back" if unregistered or None in now.values() else ""
+        all_back = " once all are back" if gone or None in now.values() else ""
         yield f"  rolling restart{all_back}: {order}; before each, wait until every replica is in sync"
     even = [(row["restart"], _taken(row, every)) for row in found["rolling_restart"]]
     yield from _first([f"    even then, stopping {broker} {taken}" for broker, taken in even
                        if taken and taken != _taken(now[broker] or {}, every)], every)  # fmt: skip
 
 
-def _unregistered(found: Row) -> dict[int, list[str]]:
-    """The brokers that have replicas and are not registered, with their partitions."""
-    gone: dict[int, list[str]] = {}
+def _gone(found: Row, every: bool) -> Iterator[str]:
+    """A line for each broker or directory without which replicas never are in sync, and no start brings it back."""
+    broken = _by_broker(found, "on_failed_directory")
+    for broker, names in sorted(broken.items()):
+        mend = "mend it and restart the broker, or reassign them"
+        yield f"  broker {broker} has lost the directory of {_names(names, every)}: {mend}"
+    unregistered = _by_broker(found, "unregistered")
+    for broker, names in sorted(unregistered.items()):
+        missing = f"broker {broker} is not registered, and is a replica of {_names(names, every)}"
+        yield f"  {missing}: start a broker with this id, or reassign them to others"
+
+
+def _by_broker(found: Row, what: str) -> dict[int, list[str]]:
+    """The brokers that something of partitions names, with these partitions."""
+    named: dict[int, list[str]] = {}
     for row in found["partitions"]:
-        for broker in row["unregistered"]:
-            gone.setdefault(broker, []).append(_name(row))
-    return gone
+        for broker in row[what]:
+            named.setdefault(broker, []).append(_name(row))
+    return named
 
 
 def _of_brokers(found: Row, every: bool) -> Iterator[str]:
@@ -383,7 +393,8 @@ def _short(found: Row, every: bool) -> Iterator[Table | str]:
     def cells(row: Row) -> Sequence[object]:
         after = row["writable_after"]
         until = "" if after is None else ", then ".join(f"start {b}" for b in after) or "replicas catch up"
-        lacking = " and ".join(f"{broker} is registered, or not a replica" for broker in row["unregistered"])
+        told = {"{} is registered, or no replica": "unregistered", "{} has its directory again": "on_failed_directory"}
+        lacking = " and ".join(text.format(broker) for text, what in told.items() for broker in row[what])
         return _name(row), _when(row["since"]), _why(row["since"]), row["leader"], row["isr"], row["min_isr"], (
             until or lacking or "not known")  # fmt: skip
 

@@ -25,6 +25,7 @@ from kraftcheck.model.controller.partitions import (
     eligible,
 )
 from kraftcheck.model.controller.state import Controller, LogRecord, Place
+from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.records.records import ids
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.memo.situation import ShapeNames
@@ -173,7 +174,7 @@ class WayBack:
     Attributes:
         steps: in order; first until every partition leads that can, then until each takes acks=all, then the others.
         shortest: whether no shorter order is as good.
-        after: the situations at its end.
+        after: the situations at its end, once every replica that may be in sync is.
     """
 
     steps: tuple[Started, ...]
@@ -261,9 +262,12 @@ class Recovery:
 
         Live replicas catch up first, so that it may be none at all.
         """
-        (leader,) = self._real(number, [int(self.shape(number).partition.leader)])
-        caught_up = self._after(number, catch_up, leader)
-        return self._search_one(caught_up, down(self._controller), lambda state: not state.unwritable)[0]
+        return self._search_one(self._caught_up(number), down(self._controller), lambda state: not state.unwritable)[0]
+
+    def _caught_up(self, number: int) -> int:
+        """A situation once whoever may be in the ISR is."""
+        leader = int(self.shape(number).partition.leader)
+        return number if leader == NO_LEADER else self._after(number, catch_up, *self._real(number, [leader]))
 
     def shape(self, number: int) -> FaultState:
         """A situation with the names of its shape, which tells no broker, but what a partition is."""
@@ -383,7 +387,7 @@ class Recovery:
                 steps += [] if after == at else [self._step(broker, at, after)]
                 order.append(broker)
                 at = after
-        return WayBack(tuple(steps), shortest, at)
+        return WayBack(tuple(steps), shortest, {first: self._caught_up(number) for first, number in at.items()})
 
     def unchanged(self) -> Become:
         """Every situation at the end of the log, before anything is done."""

@@ -31,6 +31,9 @@ LEVEL = 33
 SESSION_MS = 9000
 """How long a broker may be silent before it is fenced: broker.session.timeout.ms, unless set."""
 
+NEVER = 1 << 62
+"""Stands for how long a node has been silent that has not fetched since the leader was elected."""
+
 _KEYS = re.compile(
     r"(Topic|TopicId|PartitionCount|ReplicationFactor|Configs|Partition|Leader|Replicas|Isr|Adding Replicas"
     r"|Removing Replicas|Elr|LastKnownElr|Offline|MarkedForDeletion): ?"
@@ -39,7 +42,7 @@ _QUORUM = re.compile(
     r"(ClusterId|LeaderId|LeaderEpoch|HighWatermark|MaxFollowerLag|MaxFollowerLagTimeMs|CurrentVoters|"
     r"CurrentObservers):\s*(.*)$"
 )
-_NODE = re.compile(r"(\d+)\s+(?:[\w-]{22}\s+)?(\d+)\s+(\d+)\s+(-?\d+)(?: ms ago)?\s+(-?\d+)( ms ago)?\s+(\w+)\s*$")
+_NODE = re.compile(r"(\d+)\s+(?:[\w-]{22}\s+)?(-?\d+)\s+(\d+)\s+(-?\d+)(?: ms ago)?\s+(-?\d+)( ms ago)?\s+(\w+)\s*$")
 _BESIDE = re.compile(
     r'[\w.-]{1,249}:\d+:\d*$|\{"(?:version|brokers)":|Querying brokers for log directories'
     r"|Received log directory information"
@@ -129,6 +132,8 @@ class Shown:
         silent: of each node that fetches from the quorum for how many milliseconds it has not, if that is told.
         beside: lines of other tools that tell of log ends.
         error: where the tool failed while it printed, if it did.
+        voters: the nodes that are shown to vote.
+        directory_error: whether kafka-log-dirs told an error of a directory.
     """
 
     rows: dict[tuple[str, int], _Row] = field(factory=dict)
@@ -139,6 +144,21 @@ class Shown:
     silent: dict[int, int | None] = field(factory=dict)
     beside: int = 0
     error: str = ""
+    voters: set[int] = field(factory=set)
+    directory_error: bool = False
+
+    def quiet(self) -> Iterator[str]:
+        """Who does not do what its place in the cluster wants, so that the rest may be an old picture."""
+        if self.quorum.get("LeaderId") == "-1":
+            yield "the quorum has no leader, so that nobody is elected"
+        late = {node for node, ms in self.silent.items() if ms is not None and ms > SESSION_MS}
+        if late & self.voters:
+            yield f"{len(late & self.voters)} of {len(self.voters)} voters do not fetch from the quorum"
+        serving = {broker for row in self.rows.values() if row.leader != -1 for broker in (row.leader, *row.isr)}
+        if late & serving:
+            yield f"shown in sync, and does not fetch from the quorum: {_listed(late & serving)}"
+        if self.directory_error:
+            yield "kafka-log-dirs tells an error of a directory"
 
     def in_part(self) -> Iterator[str]:
         """What says that there may be partitions, or configurations, that are not shown."""
@@ -223,7 +243,8 @@ class Shown:
             lag = self.quorum.get("MaxFollowerLag", "an unknown number of")
             led = f"the quorum is led by {leader}, its slowest follower {lag} records behind"
             yield f"WARNING: {'the quorum has no leader' if leader == '-1' else led}"
-        if late := [f"{node} for {ms // 1000} s" for node, ms in self.silent.items() if ms and ms > SESSION_MS]:
+        if late := [f"{node} for {ms // 1000} s" if ms < NEVER else f"{node} since the leader was elected"
+                    for node, ms in self.silent.items() if ms and ms > SESSION_MS]:  # fmt: skip
             yield f"WARNING: has not fetched from the quorum: {', '.join(late)}"
         if self.beside:
             lines = "1 line" if self.beside == 1 else f"{self.beside} lines"
@@ -266,6 +287,7 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
             nodes.append((match.group(1), int(match.group(4)), match.group(6) is not None, match.group(7)))
         elif _BESIDE.match(line):
             found.beside += 1
+            found.directory_error |= re.search(r'"error": ?"', line) is not None
         elif _ERROR.match(line):
             found.error = found.error or place
         elif line.strip() and not line.startswith("NodeId"):
@@ -336,8 +358,10 @@ def _uuid(text: str) -> str:
 def _silences(shown: Shown, nodes: Sequence[tuple[str, int, bool, str]]) -> None:
     """How long each node has been silent; the leader has always just fetched, so that its time is now."""
     now = next((time for _, time, _, status in nodes if status == "Leader"), None)
-    for node, time, is_ago, _ in nodes:
-        shown.silent[int(node)] = time if is_ago else None if now is None or time < 0 else now - time
+    for node, time, is_ago, status in nodes:
+        since = None if now is None or now < 0 else NEVER if time < 0 else now - time
+        shown.silent[int(node)] = time if is_ago else since
+        shown.voters |= {int(node)} if status in ("Leader", "Follower") else set()
     for key in ("CurrentVoters", "CurrentObservers"):
         text = shown.quorum.get(key, "")
         for node in re.findall(r'"id": ?(\d+)', text) if "{" in text else re.findall(r"\d+", text):

@@ -84,8 +84,8 @@ class SkipCount:
         self.notes[text] = None
 
     def lacks(self, what: str, text: str) -> None:
-        """Note that something is missing: in a few words, which are said first if there are any, and in full."""
-        self.incomplete.update({what: None} if what else {})
+        """Note that something is missing: in a few words, which are said first, and in full."""
+        self.incomplete[what] = None
         self.note(text)
 
     def problem(self, place: str, what: str) -> None:
@@ -190,8 +190,7 @@ def read_compact(log: LogFiles, skipped: SkipCount) -> Iterator[Batch | CompactB
 def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[Batch | CompactBatch]:
     order = _Order(skipped)
     for path in log.files:
-        lives = Path(log.name) == path.parent
-        for part, found in _file(path, skipped, compact_form, path == log.files[-1], lives):
+        for part, found in _file(path, skipped, compact_form, path == log.files[-1]):
             snapshot = _SNAPSHOT.fullmatch(part)
             if snapshot is not None:
                 order = _Order(skipped, int(snapshot.group(1)))
@@ -283,8 +282,8 @@ Part: TypeAlias = tuple[str, Iterator[Batch | CompactBatch]]
 """What a file holds of one file of a log: its name, and its batches."""
 
 
-def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool, lives: bool) -> Iterator[Part]:
-    """The batches of a file; `lives`: of a folder, the last batch of which a controller may be about to write."""
+def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Iterator[Part]:
+    """The batches of a file."""
     data, suffix, is_whole = _standard_input() if path == STDIN else read_bytes(path, MAX_LOG_BYTES), path.suffix, True
     name = "standard input" if path == STDIN else str(path) if skipped.aliases is None else path.name
     if data.startswith(_GZIP):
@@ -302,7 +301,7 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool, lives:
         if last and not skipped.grows:
             if segments.is_cut(data, whole):
                 left = f"{len(data) - whole} bytes are no whole batch: the file is cut off here; left out"
-                skipped.lacks("" if lives else CUT, f"WARNING: {name}: byte {whole}: {left}")
+                skipped.lacks(CUT, f"WARNING: {name}: byte {whole}: {left}")
             else:  # zeros, or damage, which is refused where it is met
                 whole = len(data)
         yield path.name, segments.batches(data[:whole], name, skipped.problem, compact_form)
@@ -374,6 +373,8 @@ def _described(lines: Sequence[str], name: str, skipped: SkipCount, is_whole: bo
     skipped.starting = frozenset(shown.starting)
     if skipped.aliases is not None:
         shown.named = skipped.aliases.topic
+    for what in shown.quiet():
+        skipped.lacks(what, f"WARNING: {what}")
     for note in shown.notes():
         skipped.note(note)
     yield from shown.batches(name)

@@ -166,8 +166,8 @@ def _rows(lines: Iterable[str], name: str, problem: Problem) -> Iterator[_Row]:
         place, line = f"{name}:{number}", line.removeprefix("payload: ")
         try:
             value = DECODER.decode(line)
-        except (ValueError, RecursionError):
-            problem(place, "not JSON, or a key twice; copy the line anew")
+        except (ValueError, RecursionError) as reason:
+            problem(place, f"not JSON: {getattr(reason, 'msg', reason)}")
             continue
         if isinstance(value, dict) and value.keys() == PAYLOAD:
             value["offset"] = follows

@@ -225,6 +225,32 @@ def test_a_live_broker_that_should_lead_has_lost_the_directory(tmp_path: Path) -
     assert any("its directory is taken to have failed: t-1 on 1" in str(one) for one in found["doubts"])
 
 
+def quorum(*nodes: tuple[int, int, str]) -> str:
+    """The rows of `kafka-metadata-quorum describe --replication`: node, time of its last fetch, and status."""
+    rows = ((100, 1_000_000, "Leader"), *nodes)
+    return "".join(f"{node}\tAAAAAAAAAAAAAAAAAAAAAA\t{min(time, 90)}\t0\t{time}\t{time}\t{status}\n"
+                   for node, time, status in rows)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        ("ClusterId: x\nLeaderId: -1\n", "the quorum has no leader"),
+        (quorum((1, 400_000, "Observer"), (2, 999_000, "Observer")), "in sync, and does not fetch from the quorum: 1;"),
+        (quorum((3001, 400_000, "Follower"), (3002, 999_000, "Follower")), "1 of 3 voters do not fetch"),
+        (quorum((3001, -1, "Follower")), "1 of 2 voters do not fetch"),
+        ('{"brokers":[{"broker":1,"logDirs":[{"error":"KafkaStorageException","logDir":"/d"}]}],"version":1}\n',
+         "kafka-log-dirs tells an error of a directory"),
+    ],
+)  # fmt: skip
+def test_who_is_silent_is_said_first(beside: str, told: str, tmp_path: Path) -> None:
+    """Without a quorum that hears of all the lines may be an old picture: never well, and nobody may be stopped."""
+    code, line, rest = first_line(ONE + WELL + beside, tmp_path)
+    assert code == 10
+    assert told in line
+    assert "may be stopped now" not in rest
+
+
 OFFLINE_1 = OFFLINE.replace("Elr: 2", "Elr: ")
 """The row of partition 1, of which nobody may lead."""
 

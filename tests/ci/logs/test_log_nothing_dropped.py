@@ -309,14 +309,16 @@ def test_a_log_that_is_cut_off_is_never_well(lines: int, tmp_path: Path) -> None
     assert "all is well" not in ran.out
 
 
-def test_a_batch_that_is_being_written_is_left_out_of_a_folder(tmp_path: Path) -> None:
-    """A controller's folder may end within a batch, which is said and changes nothing; a segment alone is cut off."""
+def test_a_segment_that_ends_within_a_batch_is_cut_off(tmp_path: Path) -> None:
+    """Alone, and in a folder, whose copy may have been broken off; only while it is followed it may be written."""
     whole, half = cut(0, 20), cut(20)[:40]
     (tmp_path / SEGMENT).write_bytes(whole + half)
     folder, alone = (kraftcheck("status", place) for place in (tmp_path, tmp_path / SEGMENT))
-    assert (folder.code, alone.code) == (0, 10)
+    assert (folder.code, alone.code) == (10, 10)
     assert "40 bytes are no whole batch" in folder.out
     assert alone.out.startswith("the log is cut off; ")
+    assert folder.out.startswith("the log is cut off; ")
+    assert condition_of(tmp_path, ReplayOptions(None, grows=True))["exit"] == 0
 
 
 def test_a_snapshot_ahead_of_its_segments_is_what_is_read(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.model.controller.brokers import fenced
 from tests.ci.logs.test_log_doubts import A, B, old_log, unexplained
-from tests.shared.captures import DEAD_LEADER, ELR, NO_ELR, TROUBLE, batches, json_lines
+from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, NO_ELR, TROUBLE, batches, json_lines
 from tests.shared.captures import cut as segment_of
 from tests.shared.commands import Ran, kraftcheck
 from tests.shared.places import TESTS
@@ -77,6 +77,44 @@ def test_a_partition_whose_leader_is_fenced_is_offline(tmp_path: Path) -> None:
         asked = kraftcheck(*words, "--snapshot", path)
         assert asked.code == 1
         assert "lone-0: failed: its leader 1 is fenced" in asked.err
+
+
+def test_a_replica_on_a_failed_directory_is_not_waited_for(tmp_path: Path) -> None:
+    """It is never in sync again by itself: its directory is to be mended, or the partition reassigned."""
+    text = (CAPTURED / "kafka-4.4.0" / "decoded.txt").read_text(encoding="utf-8")
+    path = tmp_path / "log.txt"
+    path.write_text(text[: text.index("baseOffset: 548 ")], encoding="utf-8")
+    out = kraftcheck("status", path).out
+    assert "broker 16 has lost the directory of strict-0, pair-0, brief-0 and 5 more: mend it and restart" in out
+    assert "wait until replicas on live brokers" not in out
+    assert "16 has its directory" in out
+    assert "rolling restart once all are back" in out
+
+
+@pytest.mark.parametrize("record", [
+    {"type": "SOME_NEW_RECORD", "version": 0, "data": {}},
+    {"type": "FEATURE_LEVEL_RECORD", "version": 0, "data": {"name": "metadata.version", "featureLevel": 99}},
+])  # fmt: skip
+def test_what_is_not_known_is_never_well(record: dict[str, Any], tmp_path: Path) -> None:
+    """A kind of record, or a metadata version, that is not known may mean anything: it is said first."""
+    ran = made(tmp_path, 3, (0, 1, 2))
+    assert ran.code == 0
+    (path,) = tmp_path.glob("*.jsonl")
+    rows = path.read_text(encoding="utf-8")
+    path.write_text(rows + json.dumps({"offset": len(rows.splitlines()), **record}) + "\n", encoding="utf-8")
+    ran = kraftcheck("status", path)
+    assert ran.code == 10
+    assert re.match("records of unknown kinds are passed over; |metadata version 99 is not known; ", ran.out)
+
+
+def test_nobody_alive_is_not_well(tmp_path: Path) -> None:
+    """Without partitions and without a live broker nothing is offline, and nothing works: exit code 10."""
+    path = tmp_path / "log.jsonl"
+    rows = [json.loads(line) for line in old_log().splitlines()]
+    fence = {"offset": 2, "epoch": 1, "type": "FENCE_BROKER_RECORD", "version": 0, "data": {"id": 1, "epoch": 0}}
+    path.write_text("".join(json.dumps(row) + "\n" for row in (*rows[:2], fence)), encoding="utf-8")
+    ran = kraftcheck("status", path)
+    assert (ran.code, ran.out.splitlines()[0]) == (10, "the cluster has no partition; broker 1 is fenced")
 
 
 def test_the_outage_of_the_runbook_is_a_captured_one(tmp_path: Path) -> None:

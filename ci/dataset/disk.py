@@ -268,7 +268,7 @@ class _LevelWork:
 
     def _file(self, number: int, buckets: Iterable[int]) -> _Written:
         spec = self.runner.spec
-        writer = LevelWriter(place_of(self.level.folder), number, self.level.depth, spec.words, spec.claim_words)
+        writer = LevelWriter(place_of(self.level.folder), number, spec.words, spec.claim_words)
         with writer:
             for bucket in buckets:
                 if not (parts := self._new[bucket]) or not len(records := np.concatenate(parts)):

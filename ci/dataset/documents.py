@@ -33,7 +33,7 @@ from kraftcheck.solvers.program.columns import names_of
 from kraftcheck.solvers.program.premises import without_premises
 from kraftcheck.solvers.program.program import Program
 
-FORMAT = 5
+FORMAT = 6
 MOST_FIELDS, MOST_CLAIMS, MOST_ACTIONS = 1 << 13, 1 << 12, 1 << 16
 MOST_BUCKETS = 1 << 16
 _BOUND = "bound "

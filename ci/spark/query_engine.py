@@ -161,26 +161,31 @@ def packed(session: Any, data: Dataset) -> Any:
 
 def fetched(session: Any, data: Dataset) -> Any:
     """The committed rows of a dataset at a URL, which tasks of this package read: Spark needs nothing for it."""
+    import numpy as np
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     from kraftcheck.ci.dataset.store.commits import REPAIR
     from kraftcheck.ci.dataset.store.levelfiles import COLUMN, source_of
     from kraftcheck.ci.dataset.store.stores import place_of
 
-    files = [str(path) for path in data.files()]
-    columns = pq.read_schema(source_of(place_of(files[0])))
+    files = [(level.depth, str(data.log.folder(level.depth) / file.name)) for level in data.levels for file in level.files]
+    columns = pq.read_schema(source_of(place_of(files[0][1])))
     kinds = {"int32": "int", "int64": "bigint"}
     for one in columns:  # they become text of a schema below
         if not COLUMN.fullmatch(one.name) or str(one.type) not in kinds:
-            raise Refusal(f"{files[0]}: no level file has a column {one.name[:60]!a} of {one.type}; {REPAIR}")
+            raise Refusal(f"{files[0][1]}: no level file has a column {one.name[:60]!a} of {one.type}; {REPAIR}")
 
     def read(batches: Any) -> Any:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                with pq.ParquetFile(source_of(place_of(files[number])), page_checksum_verification=True) as source:
-                    yield from source.iter_batches(1 << 16, columns=columns.names)
+                depth, name = files[number]
+                with pq.ParquetFile(source_of(place_of(name)), page_checksum_verification=True) as source:
+                    for rows in source.iter_batches(1 << 16, columns=columns.names):
+                        depths = pa.array(np.full(len(rows), depth, dtype=np.int32))
+                        yield rows.add_column(0, "depth", depths)
 
-    text = ", ".join(f"{one.name} {kinds[str(one.type)]}" for one in columns)
+    text = "depth int, " + ", ".join(f"{one.name} {kinds[str(one.type)]}" for one in columns)
     return session.range(0, len(files), 1, len(files)).mapInArrow(read, text)
 
 

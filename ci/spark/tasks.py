@@ -147,7 +147,7 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
         kernel = load_block_kernel(shipped().with_bits(level.bits))
         spec = kernel.spec
         task = task_number()
-        writer = LevelWriter(place_of(level.folder), task, level.depth, spec.words, spec.claim_words)
+        writer = LevelWriter(place_of(level.folder), task, spec.words, spec.claim_words)
         candidates = 0
         with writer:
             for item in from_rows(batches, spec) if files is None else from_files(batches, spec, files):

@@ -200,7 +200,7 @@ class CommittedOrigins:
             if number < group.rows:
                 file = self.log.folder(depth) / group.file
                 values = self._values(file, group, number)
-                if values["id"] != identity or values["depth"] != depth:
+                if values["id"] != identity:
                     raise DamagedLevelError(f"{file}: row {number} of bucket {bucket} is another state's")
                 if (values["parent"] == NO_PARENT) != (depth == 0):
                     raise DamagedLevelError(f"{file}: row {number} of bucket {bucket} has no parent one level before")
@@ -210,7 +210,7 @@ class CommittedOrigins:
 
     def _values(self, file: AnyPath, group: RowGroup, number: int) -> dict[str, int]:
         """The numbers of a row of a group."""
-        names = ["depth", "id", "parent", "action", *(f"w{i}" for i in range(self.words))]
+        names = ["id", "parent", "action", *(f"w{i}" for i in range(self.words))]
         with row_groups(file) as source:
             check_group(file, source, group.group, group.first + group.rows)
             table = read_columns(file, source, [group.group], names).slice(group.first + number, 1)

@@ -134,7 +134,7 @@ class Export:
         parents = self.new_ids[(marks[later] >> np.uint64(16)).astype(np.int64)].astype(np.uint64)
         marks[later] = parents << np.uint64(16) | marks[later] & np.uint64(0xFFFF)
         ordered[:, spec.words] = marks
-        writer = LevelWriter(folder, 0, depth, spec.words, spec.claim_words)
+        writer = LevelWriter(folder, 0, spec.words, spec.claim_words)
         with writer:
             writer.write_sorted(ordered, counts, self.kernel.claims(ordered))
         return writer.result(), writer.groups, writer.claims

@@ -1,8 +1,8 @@
 """The commit log of a run: which levels are complete, and what was explored.
 
     OUT/run.json                what is explored
-    OUT/levels/depth=00012/*.parquet  the states found at depth 12
-    OUT/levels/00012.json       its manifest: written last, under another name, then renamed
+    OUT/levels/depth=12/*.parquet   the states found at depth 12
+    OUT/levels/_00012.json       its manifest: written last, under another name, then renamed
     OUT/.driver.lease           who writes here, while somebody does
 
 A level counts once its manifest is there. Files that no manifest names are
@@ -319,11 +319,11 @@ class CommitLog:
 
     def folder(self, depth: int) -> AnyPath:
         """Where the files of a level are: named as a partition, so that readers of Parquet skip the others."""
-        return self.out / "levels" / f"depth={depth:05}"
+        return self.out / "levels" / f"depth={depth}"
 
     def manifest(self, depth: int) -> AnyPath:
-        """Where the manifest of a level is."""
-        return self.out / "levels" / f"{depth:05}.json"
+        """Where the manifest of a level is; readers of Parquet skip names that begin so."""
+        return self.out / "levels" / f"_{depth:05}.json"
 
     def exists(self) -> bool:
         """Whether a run was begun here."""

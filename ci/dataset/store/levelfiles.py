@@ -216,14 +216,14 @@ class LevelFile:
 
 
 def schema(words: int, claim_words: int) -> pa.Schema:
-    """The columns of a level file."""
-    columns = [("depth", pa.int32()), ("id", pa.int64()), ("parent", pa.int64()), ("action", pa.int32())]
+    """The columns of a level file; its depth is the partition."""
+    columns = [("id", pa.int64()), ("parent", pa.int64()), ("action", pa.int32())]
     columns += [(f"w{i}", pa.int64()) for i in range(words)]
     columns += [(f"claims{i}", pa.int64()) for i in range(claim_words)]
     return pa.schema(columns)
 
 
-COLUMN = re.compile(r"depth|id|parent|action|w[0-9]{1,2}|claims[0-9]{1,3}", re.ASCII)
+COLUMN = re.compile(r"id|parent|action|w[0-9]{1,2}|claims[0-9]{1,3}", re.ASCII)
 """The name of a column of a level file."""
 
 
@@ -269,14 +269,12 @@ class LevelWriter(ParquetFile):
 
     Attributes:
         task: its number, for the name; attempts of the same task have different names.
-        depth: the level.
         words, claim_words: sizes of a state and of its claim bits.
         groups: what was written.
         claims: for each claim that a state shows, the first that was written.
     """
 
     task: int
-    depth: int
     words: int
     claim_words: int
     groups: list[RowGroup] = field(factory=list)
@@ -308,8 +306,8 @@ class LevelWriter(ParquetFile):
         parents = np.where(initial, NO_PARENT, (marks >> np.uint64(16)).view(np.int64))
         actions = np.where(initial, -1, (marks & np.uint64(NO_ACTION)).astype(np.int32))
         first = bucket << ROW_BITS
-        columns: list[npt.NDArray[Any]] = [np.full(len(records), self.depth, dtype=np.int32)]
-        columns += [np.arange(first, first + len(records), dtype=np.int64), parents, actions.astype(np.int32)]
+        columns: list[npt.NDArray[Any]] = [np.arange(first, first + len(records), dtype=np.int64)]
+        columns += [parents, actions.astype(np.int32)]
         columns += [np.ascontiguousarray(records[:, i]).view(np.int64) for i in range(self.words)]
         columns += [np.ascontiguousarray(bits[:, i]).view(np.int64) for i in range(self.claim_words)]
         layout = schema(self.words, self.claim_words)

@@ -328,8 +328,8 @@ GONE = ".swept-"
 OWN = re.compile(r"levels|backward|liveness|\..*")
 """The names of the folders in a run's folder that are its own."""
 
-_FOLDER = re.compile(r"depth=\d{5,}")
-_HALF = re.compile(r"\.\d{5,}\.json\.")
+_FOLDER = re.compile(r"depth=\d+")
+_HALF = re.compile(r"\._\d{5,}\.json\.")
 
 
 def durable(folder: AnyPath) -> None:

@@ -137,7 +137,7 @@ def test_more_rows_than_asked_for_are_said(data: Dataset) -> None:
 
 def spoilt(out: Path, depth: int) -> Path:
     """A level file of which the values of one state are altered, so that it still reads."""
-    (path,) = (out / "levels" / f"depth={depth:05}").glob("*.parquet")
+    (path,) = (out / "levels" / f"depth={depth}").glob("*.parquet")
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)

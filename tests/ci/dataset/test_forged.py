@@ -124,7 +124,7 @@ def test_a_key_that_nobody_writes_is_refused(place: str, kept: Path, tmp_path: P
     for number, path in enumerate(paths):
         out = forged(kept, tmp_path / str(number), **{place: lambda content, path=path: at(content, path).update(x="")})
         told = kraftcheck("query", out, COUNTS).refusal()
-        assert told.startswith(f"{out}/{'run' if place == 'run' else f'levels/0000{place[-1]}'}.json: "), path
+        assert told.startswith(f"{out}/{'run' if place == 'run' else f'levels/_0000{place[-1]}'}.json: "), path
 
 
 def at(document: Any, path: tuple[Any, ...]) -> Any:
@@ -150,7 +150,7 @@ def test_a_table_of_other_fields_is_noticed_once_the_rules_are_read(kept: Path, 
         assert "run.json: it decodes other states than the system's; explore into another --out" in ran.err
 
 
-NAMES = ["{precious}/thesis.tex", "../../../precious/thesis.tex", "../depth=00002/part-0.parquet", "..", "", "a\x00b"]
+NAMES = ["{precious}/thesis.tex", "../../../precious/thesis.tex", "../depth=2/part-0.parquet", "..", "", "a\x00b"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -161,14 +161,14 @@ def test_names_of_files_stay_in_their_folder(name: str, kept: Path, precious: Pa
         name=name.format(precious=precious)))  # fmt: skip
     told = dict(opened(out))
     for command in ("count", "witness", "resume"):
-        assert "00001.json: files: 0: name: takes a name of the pattern" in told[command].refusal()
+        assert "_00001.json: files: 0: name: takes a name of the pattern" in told[command].refusal()
     assert told["repair"].code == 0
     assert kraftcheck("query", out, COUNTS).code == 0
     assert contents(precious) == before
 
 
 LINKED = [
-    "run.json", "levels", "levels/00001.json", "levels/depth=00001", "levels/depth=00001/part", "levels/depth=99999",
+    "run.json", "levels", "levels/_00001.json", "levels/depth=1", "levels/depth=1/part", "levels/depth=99999",
     ".driver.lease", "backward", "liveness/rounds.json", "spark.log", "levels/.swept-0", ".unfinished",
 ]  # fmt: skip
 """Places in a dataset where a link could lead elsewhere."""
@@ -243,7 +243,7 @@ def test_a_table_is_not_unpacked_beyond_what_it_may_have(size: int, kept: Path, 
     out = forged(kept, tmp_path / "out", level1=lambda level: level.update(groups=packed))
     with bounded():
         told = kraftcheck("query", out, COUNTS).refusal()
-    assert "00001.json: its table has more than 64 rows, or is cut" in told
+    assert "_00001.json: its table has more than 64 rows, or is cut" in told
 
 
 def _other_columns(path: Path) -> None:
@@ -279,7 +279,7 @@ def test_a_level_file_of_something_else_is_refused(
     alter: Callable[[Path], None], kept: Path, tmp_path: Path
 ) -> None:
     """Other columns, texts, nulls, other parents, no Parquet at all, under right digests: a line, never a fault."""
-    (path,) = (kept / "levels" / "depth=00002").iterdir()
+    (path,) = (kept / "levels" / "depth=2").iterdir()
     made = Path(shutil.copy(path, tmp_path / path.name))
     alter(made)
     data = made.read_bytes()
@@ -290,7 +290,7 @@ def test_a_level_file_of_something_else_is_refused(
 
     keep: Alter = lambda level: None  # noqa: E731
     out = forged(kept, tmp_path / "out", level2=named if alter is not _other_columns else keep)
-    (out / "levels" / "depth=00002" / path.name).write_bytes(data)
+    (out / "levels" / "depth=2" / path.name).write_bytes(data)
     with bounded():
         told = dict(opened(out))
     assert {name: ran.err for name, ran in told.items() if ran.code not in (0, 2, 20, 24)} == {}

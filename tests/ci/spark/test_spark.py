@@ -174,7 +174,7 @@ def test_a_damaged_dataset_does_not_resume(tmp_path: Path) -> None:
     words = ("explore", "tests.toys:HASTY", "--scope", 5, "--engine", "spark", "--handover", 300, "--quiet")
     out = tmp_path / "out"
     assert kraftcheck(*words, "--out", out, "--max-depth", 7).code == 20
-    path = next((out / "levels" / "depth=00005").glob("*.parquet"))
+    path = next((out / "levels" / "depth=5").glob("*.parquet"))
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)

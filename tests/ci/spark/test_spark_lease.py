@@ -56,7 +56,7 @@ def test_a_second_driver_is_refused(more: tuple[str, ...], tmp_path: Path) -> No
     """While a driver works in a folder another is refused in one line that names it, and no file is touched."""
     run, runner = begun(program_of(toys.HASTY, "3"), tmp_path, max_depth=4)
     run.expand(runner)
-    begun_file = tmp_path / "levels" / "depth=00005"
+    begun_file = tmp_path / "levels" / "depth=5"
     begun_file.mkdir()
     (begun_file / "part-of-an-attempt.parquet").write_bytes(b"half")
     before = tree(tmp_path)
@@ -136,7 +136,7 @@ def test_a_driver_without_its_lease_commits_nothing(how: str, tmp_path: Path) ->
     assert len(CommitLog(tmp_path).commits()) == lost_at
     with pytest.raises(Refusal, match="is gone or another driver's"):
         run.log.sweep(run.commits)
-    assert list((tmp_path / "levels" / f"depth={lost_at:05}").iterdir()) != []
+    assert list((tmp_path / "levels" / f"depth={lost_at}").iterdir()) != []
 
 
 @pytest.mark.parametrize("when", ["writes", "renames"])
@@ -203,11 +203,11 @@ def test_a_manifest_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkey
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(os, "replace", renamed)
     run.expand(runner)
-    at = done.index(("rename", "00002.json"))
-    before = [name for _, name in done[done.index(("rename", "00001.json")) + 2 : at]]
+    at = done.index(("rename", "_00002.json"))
+    before = [name for _, name in done[done.index(("rename", "_00001.json")) + 2 : at]]
     parts = [name for name in before if name.endswith(".parquet")]
     assert parts
-    assert before.index("depth=00002") > before.index(parts[0])
+    assert before.index("depth=2") > before.index(parts[0])
     assert before[-2] == "levels"
-    assert before[-1].startswith(".00002.json.")
+    assert before[-1].startswith("._00002.json.")
     assert done[at + 1] == ("fsync", "levels")

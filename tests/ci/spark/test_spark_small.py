@@ -123,7 +123,7 @@ def test_a_visited_state_that_is_not_there_is_damage(tmp_path: Path) -> None:
 def test_damage_is_told_as_of_a_job(tmp_path: Path) -> None:
     """A damaged level that the driver reads for a small one ends the run in the line that names the file."""
     run, runner = begun(program_of(toys.HASTY, "5"), tmp_path, handover=500)
-    path = tmp_path / "levels" / f"depth={run.commits[-1].depth:05}" / run.commits[-1].files[0].name
+    path = tmp_path / "levels" / f"depth={run.commits[-1].depth}" / run.commits[-1].files[0].name
     path.write_bytes(path.read_bytes()[:100])
     footer.cache_clear()
     with pytest.raises(JobFailedError, match=r"part-.*restore the file or explore again into another --out"):

@@ -93,7 +93,7 @@ def test_drafts_of_a_dead_driver_are_removed(hdfs: ObjectPath) -> None:
     program = program_of(toys.HASTY, "3")
     run, runner = begun(program, hdfs, handover=40, max_depth=4)
     run.expand(runner)
-    drafts = [hdfs / "levels" / ".00005.json.0a", hdfs / "levels" / "depth=00005" / ".part-0-0.parquet.0b"]
+    drafts = [hdfs / "levels" / "._00005.json.0a", hdfs / "levels" / "depth=5" / ".part-0-0.parquet.0b"]
     for draft in drafts:
         draft.put(b"half")
     run, runner = begun(program, hdfs, resume=True, handover=40)

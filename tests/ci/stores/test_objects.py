@@ -30,17 +30,17 @@ def test_an_object_is_made_once(store: ObjectPath) -> None:
 
 def test_a_folder_holds_what_is_below_it(store: ObjectPath) -> None:
     """Names that only begin alike are not below a folder; a folder is there as long as an object is."""
-    (store / "levels" / "depth=00001" / "a").put(b"12")
-    (store / "levels" / "00001.json").put(b"1")
+    (store / "levels" / "depth=1" / "a").put(b"12")
+    (store / "levels" / "_00001.json").put(b"1")
     (store / "levels2" / "b").put(b"1")
-    assert (store / "levels").sizes() == {"00001.json": 1}
-    assert [place.name for place in (store / "levels").iterdir()] == ["00001.json", "depth=00001"]
+    assert (store / "levels").sizes() == {"_00001.json": 1}
+    assert [place.name for place in (store / "levels").iterdir()] == ["_00001.json", "depth=1"]
     assert not (store / "level").exists()
     assert [place.key for place in (store / "levels").below()] == [
-        f"{store.key}/levels/00001.json", f"{store.key}/levels/depth=00001/a",
+        f"{store.key}/levels/_00001.json", f"{store.key}/levels/depth=1/a",
     ]  # fmt: skip
-    with pytest.raises(FileNotFoundError, match="depth=00001/c"):
-        (store / "levels" / "depth=00001" / "c").read_bytes()
+    with pytest.raises(FileNotFoundError, match="depth=1/c"):
+        (store / "levels" / "depth=1" / "c").read_bytes()
 
 
 def test_parts_of_an_object_are_those_of_its_bytes(store: ObjectPath) -> None:

@@ -203,8 +203,8 @@ PAGE = Benchmark(
 
 QUESTIONS = {
     "one level": "SELECT count(*) FROM states WHERE depth = 3",
-    "all states": "SELECT depth, count(*) FROM states WHERE leader < 0 GROUP BY depth",
-    "a few steps": "SELECT count(*) FROM transitions WHERE depth = 1 AND leader < 0",
+    "all states": "SELECT depth, count(*) FROM states WHERE leader IS NULL GROUP BY depth",
+    "a few steps": "SELECT count(*) FROM transitions WHERE depth = 1 AND leader IS NULL",
     "level's steps": "SELECT action, count(*) FROM transitions WHERE depth = 3 GROUP BY action",
 }
 
@@ -299,6 +299,15 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         (Column("first s", "8.2f", "seconds.first"), SECONDS, PROCESSOR, JAVA, LOAD),
         {"released": Case([Contender("", ("branch", "{place}/libs", "--workers", "1", *DOCUMENT))], before=_build)},
         note="the jars of a release in a folder; medians of {runs}; the first run compiles the drivers too",
+    ),
+    "fan-out": Benchmark(
+        "independent runs on Spark's workers, beside processes of one machine",
+        (SECONDS, PROCESSOR, JAVA, LOAD, Column("ratio", "6.2f", "seconds", times=True)),
+        {name: asked(f"{words} --workers 2 --quiet", native=(), spark=("--engine", "spark", "--master", "local[2]"))
+         for name, words in
+         (("bugs", "bugs"), ("explain", "explain elections --scope tiny"),
+          ("walks", "simulate replication --scope large --rules fixed --runs 20000"))},
+        note="the start of the command, and of Spark, included; medians of {runs}",
     ),
     "kafka": Benchmark(
         "Kafka's own classes explored: answers a second",

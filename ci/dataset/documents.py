@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import asdict, fields, frozen
@@ -16,7 +16,6 @@ from kraftcheck.ci.dataset.values import (
     Reader,
     as_it_is,
     attribute,
-    boolean,
     listed,
     mapped,
     matching,
@@ -28,8 +27,8 @@ from kraftcheck.ci.dataset.values import (
     whole,
 )
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, Flag, leaves
-from kraftcheck.solvers.program.columns import names_of
+from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, Layout, leaves
+from kraftcheck.solvers.program.columns import NUMBER, ONE, SET, SLOT, TRUTH, spellings
 from kraftcheck.solvers.program.premises import without_premises
 from kraftcheck.solvers.program.program import Program
 
@@ -48,8 +47,7 @@ class FieldColumn:
         name: its path.
         word, shift, bits: where it is packed.
         lo: its smallest value.
-        truth: whether it is one.
-        names: of its values from the smallest on; none: they are numbers.
+        kind, names, none: see `kraftcheck.solvers.program.columns.Spelling`.
     """
 
     name: str = attribute(matching(), "name")
@@ -57,15 +55,20 @@ class FieldColumn:
     shift: int = attribute(whole(0, WORD_BITS - 1), "shift")
     bits: int = attribute(whole(0, WORD_BITS - 1), "bits")
     lo: int = attribute(whole(*INT64), "lo")
-    truth: bool = attribute(boolean, "truth")
+    kind: str = attribute(one_of(NUMBER, TRUTH, SET, SLOT, ONE), "kind")
     names: tuple[str, ...] = attribute(listed(matching(), MOST_ACTIONS), "names")
+    none: int | None = attribute(optional(whole(*INT64)), "none")
 
     def __attrs_post_init__(self) -> None:
         """It lies within one word, and its names are of its values."""
         if self.shift + self.bits > WORD_BITS:
             raise ValueError(f"bits: {self.bits} from {self.shift} on are not within a word")
-        if self.truth and (self.bits > 1 or self.names or self.lo not in (0, 1)):
-            raise ValueError("truth: it has other values than 0 and 1")
+        if self.kind == TRUTH and (self.bits > 1 or self.lo not in (0, 1)):
+            raise ValueError("kind: a truth has other values than 0 and 1")
+        if self.kind == SET and (self.lo < 0 or self.lo + (1 << self.bits) >> WORD_BITS - 1):
+            raise ValueError("kind: a set has other masks than of 62 members")
+        if (self.names and self.kind != NUMBER) or (self.none is None and self.kind in (SLOT, ONE)):
+            raise ValueError(f"names, none: they are not those of a {self.kind}")
         if len(self.names) > 1 << self.bits:
             raise ValueError(f"names: {len(self.names)} of {1 << self.bits} values")
 
@@ -85,6 +88,62 @@ class ClaimColumn:
     id: str = attribute(matching(), "id")
     kind: str = attribute(matching(re.compile("[a-z_]{1,20}")), "kind")
     sentence: str = attribute(text(4096), "sentence")
+
+
+Column = FieldColumn | Mapping[int, "Column"]
+"""A column of states: a field, or by their places the columns that a list is made of."""
+
+OWN_COLUMNS = ("depth", "id", "parent", "action", "arguments", "instance")
+"""Columns of states that are no fields."""
+
+_PLACES = re.compile(r"(?:\[\d+\])*$")
+
+
+def columns_of(fields: Iterable[FieldColumn]) -> dict[str, Column]:
+    """The columns of a state by their names; fields that are one list in traces are one column.
+
+    A name that another column has in any view ends in an underscore.
+
+    Raises:
+        ValueError: for a field that is within another.
+    """
+    columns: dict[str, Any] = {}
+    for one in fields:
+        places = _PLACES.search(one.name)[0]  # type: ignore[index]
+        at: dict[Any, Any] = columns
+        key: str | int = one.name.removesuffix(places)
+        for place in re.findall(r"\d+", places):
+            at, key = at.setdefault(key, {}), int(place)
+            if isinstance(at, FieldColumn):
+                raise ValueError(f"fields: {one.name} is within {at.name}")
+        if key in at:
+            raise ValueError(f"fields: {one.name} is there before")
+        at[key] = {0: one} if one.kind == ONE else one
+    lower, named = {*OWN_COLUMNS}, {}
+    for path, column in columns.items():
+        name = column_name(path)
+        while {name.lower(), f"after_{name}".lower()} & lower:
+            name += "_"
+        lower |= {name.lower(), f"after_{name}".lower()}
+        named[name] = column
+    return named
+
+
+def slots_of(column: Column) -> list[FieldColumn]:
+    """The slots of a column that is a list of ids, some of which may be vacant; of another column none."""
+    parts = [] if isinstance(column, FieldColumn) else [*column.values()]
+    slots = [one for one in parts if isinstance(one, FieldColumn) and one.kind in (SLOT, ONE)]
+    return slots if len(slots) == len(parts) else []
+
+
+def claim_columns(table: DecodingTable) -> list[str]:
+    """The names of the columns of claims; one that a field has ends in an underscore."""
+    names, lower = [], {name.lower() for name in columns_of(table.fields)}
+    for claim in table.claims:
+        verb, name = "breaks" if claim.kind == "always" else "shows", claim.id.replace("-", "_").replace(".", "_")
+        name = name if name.startswith("shows_") and verb == "shows" else f"{verb}_{name}"
+        names.append(f"{name}_" if name.lower() in lower else name)
+    return names
 
 
 @frozen
@@ -108,6 +167,7 @@ class DecodingTable:
         for one in self.fields:
             if one.word >= self.words:
                 raise ValueError(f"fields: {one.name} is in word {one.word} of {self.words}")
+        columns_of(self.fields)
 
     def document(self) -> dict[str, Any]:
         """For a file."""
@@ -191,11 +251,6 @@ def decoding(traced: Program) -> DecodingTable:
         Refusal: for a name that a dataset does not take, since engines of SQL would read more into it.
     """
     try:
-        fields = tuple(
-            FieldColumn(slot.path or "state", slot.word, slot.shift, bits=slot.domain.bits, lo=slot.domain.lo,
-                        truth=isinstance(slot.domain, Flag), names=tuple(names_of(slot.domain)))
-            for slot in traced.layout.slots
-        )  # fmt: skip
         actions = tuple(
             ActionRow(kind.action.name, {path: int(v) for n, value in row.items() for path, v in leaves(value, n)})
             for kind in traced.kinds
@@ -204,9 +259,23 @@ def decoding(traced: Program) -> DecodingTable:
         shown = without_premises(traced)
         stated = (*shown.always, *shown.sometimes)
         claims = tuple(ClaimColumn(p.id, p.kind, " ".join(p.sentence.split())) for p in stated)
-        return DecodingTable(traced.layout.words, fields, actions, claims)
+        return DecodingTable(traced.layout.words, fields_of(traced.layout), actions, claims)
     except ValueError as error:
         raise Refusal(f"{traced.system.name}: a dataset does not take it: {error}; rename it") from error
+
+
+def fields_of(layout: Layout) -> tuple[FieldColumn, ...]:
+    """The fields of states as columns.
+
+    Raises:
+        ValueError: for a name that a dataset does not take.
+    """
+    told = spellings(layout)
+    return tuple(
+        FieldColumn(slot.path or "state", slot.word, slot.shift, slot.domain.bits, slot.domain.lo,
+                    **asdict(told[slot.path]))
+        for slot in layout.slots
+    )  # fmt: skip
 
 
 def column_name(path: str) -> str:

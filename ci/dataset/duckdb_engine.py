@@ -91,10 +91,11 @@ class Copies:
 
 
 FUNCTIONS = (
-    "CREATE MACRO has(brokers, broker) AS (broker >= 0 AND ((brokers >> greatest(broker, 0)) & 1) = 1)",
-    "CREATE MACRO members(brokers) AS list_filter(range(0, 62), lambda b: ((brokers >> b) & 1) = 1)",
+    "CREATE MACRO has(brokers, broker) AS coalesce(list_contains(brokers, broker), false)",
+    "CREATE MACRO size(brokers) AS len(brokers)",
+    "CREATE MACRO array_except(brokers, others) AS list_filter(brokers, lambda b: NOT list_contains(others, b))",
 )
-"""SQL functions on sets of brokers, which are columns of bit masks."""
+"""SQL functions on lists of brokers; but for `has` they are those of Spark, so that a question is one for both."""
 
 
 @contextlib.contextmanager
@@ -199,6 +200,11 @@ class DuckDBEngine:
         with self._asked(sql) as relation:
             return Answer.of(relation.columns, relation.limit(limit + 1).fetchall(), limit)
 
+    def table(self, sql: str) -> Any:
+        """All rows of a question as an Arrow table; raises Refusal as `ask`."""
+        with self._asked(sql) as relation:
+            return relation.to_arrow_reader(ROWS_AT_ONCE).read_all()
+
     def write(self, sql: str, target: Path) -> int:
         """Write all rows of a question into a file, of Parquet or of CSV by its suffix, whole or not at all.
 
@@ -206,7 +212,7 @@ class DuckDBEngine:
             How many rows there are.
 
         Raises:
-            Refusal: as `ask` does, where a column is a list and the file CSV, and where it cannot be written.
+            Refusal: as `ask` does, where a column is a record and the file CSV, and where it cannot be written.
         """
         import pyarrow as pa
         from pyarrow.csv import CSVWriter
@@ -215,7 +221,8 @@ class DuckDBEngine:
         part, rows = target.with_name(f".{target.name}.{os.getpid()}"), 0
         try:
             with self._asked(sql) as relation:
-                reader = relation.to_arrow_reader(ROWS_AT_ONCE)
+                told = _texts_of_lists(relation) if target.suffix == ".csv" else relation
+                reader = told.to_arrow_reader(ROWS_AT_ONCE)
                 with (CSVWriter if target.suffix == ".csv" else ParquetWriter)(part, reader.schema) as writer:
                     for batch in reader:
                         writer.write_batch(batch)
@@ -312,6 +319,14 @@ class DuckDBEngine:
             return set(every)
         chosen: list[Commit] = [every[depth] for (depth,) in rows]
         return {level.depth for level in chosen} if sum(len(level.files) for level in chosen) == said else set(every)
+
+
+def _texts_of_lists(relation: Any) -> Any:
+    """A relation whose lists are texts, as `[0, 2]`, for a file without lists."""
+    named = zip(relation.columns, map(str, relation.types), strict=True)
+    told = [f"CAST({DUCKDB.name(one)} AS VARCHAR) AS {DUCKDB.name(one)}" if kind.endswith("]") else DUCKDB.name(one)
+            for one, kind in named]  # fmt: skip
+    return relation.project(", ".join(told))
 
 
 def _said(error: Exception) -> str:

@@ -15,12 +15,20 @@ import numpy as np
 import pyarrow as pa
 from attrs import evolve, frozen
 
-from kraftcheck.ci.dataset.documents import DecodingTable, FieldColumn, column_name
+from kraftcheck.ci.dataset.documents import (
+    Column,
+    DecodingTable,
+    FieldColumn,
+    claim_columns,
+    columns_of,
+    slots_of,
+)
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD, BlockSpec, load_block_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.program.columns import ONE, SET, SLOT, TRUTH
 
 
 @frozen
@@ -102,11 +110,17 @@ class Dialect:
         mark: around a name.
         shift: a word shifted to the right.
         pick: one of a list of texts, by its place from 1 on.
+        numbers: a list of so many ids from 0 on.
+        array: a list of values.
+        kept: the values `x` of a list that a condition holds of.
     """
 
     mark: str
-    shift: Callable[[str, int], str]
+    shift: Callable[[str, int | str], str]
     pick: Callable[[Sequence[str], str], str]
+    numbers: Callable[[int], str]
+    array: Callable[[Sequence[str]], str]
+    kept: Callable[[str, str], str]
 
     def name(self, name: str) -> str:
         """A column's name."""
@@ -118,10 +132,16 @@ def texts_sql(texts: Iterable[str]) -> str:
     return ", ".join(quoted(text, "'") for text in texts)
 
 
-DUCKDB = Dialect('"', lambda word, by: f"({word} >> {by})", lambda texts, place: f"([{texts_sql(texts)}])[{place}]")
+DUCKDB = Dialect(
+    '"', lambda word, by: f"({word} >> {by})", lambda texts, place: f"([{texts_sql(texts)}])[{place}]",
+    lambda count: f"CAST(range(0, {count}) AS INTEGER[])", lambda values: f"[{', '.join(values)}]",
+    lambda listed, condition: f"list_filter({listed}, lambda x: {condition})",
+)  # fmt: skip
 SPARK = Dialect(
     "`", lambda word, by: f"shiftright({word}, {by})",
     lambda texts, place: f"element_at(array({texts_sql(texts)}), CAST({place} AS INT))",
+    lambda count: f"CAST(array({', '.join(map(str, range(count)))}) AS ARRAY<INT>)",
+    lambda values: f"array({', '.join(values)})", lambda listed, condition: f"filter({listed}, x -> {condition})",
 )  # fmt: skip
 
 
@@ -132,17 +152,30 @@ def field_sql(field: FieldColumn, to: Dialect, words: str = "w") -> str:
     """
     if field.names:
         return to.pick(field.names, field_sql(evolve(field, names=(), lo=1), to, words))
-    if not field.bits:
-        return f"({field.lo} = 1)" if field.truth else f"({field.lo})"
     raw = f"({to.shift(f'{words}{field.word}', field.shift)} & {(1 << field.bits) - 1})"
-    if field.truth:
-        return f"({raw} = 1)"
-    return f"({raw} + {field.lo})" if field.lo else raw
+    value = f"({raw} + {field.lo})" if field.bits else f"CAST({field.lo} AS BIGINT)"
+    if field.kind == TRUTH:
+        return f"({value} = 1)"
+    if field.kind == SET:
+        return to.kept(to.numbers((field.lo + (1 << field.bits) - 1).bit_length()), f"({to.shift(value, 'x')} & 1) = 1")
+    if field.kind in (SLOT, ONE):
+        return f"CAST({value} AS INT)"
+    return value if field.none is None else f"NULLIF({value}, {field.none})"
+
+
+def column_sql(column: Column, to: Dialect, words: str = "w") -> str:
+    """A column's value as SQL over the packed words: a field, or a list of them without its vacant slots."""
+    if slots := slots_of(column):
+        return to.kept(to.array([field_sql(one, to, words) for one in slots]), f"x <> {slots[0].none}")
+    if isinstance(column, FieldColumn):
+        return field_sql(column, to, words)
+    return to.array([column_sql(one, to, words) for one in column.values()])
 
 
 def fields_sql(table: DecodingTable, to: Dialect, prefix: str = "", words: str = "w") -> list[str]:
     """Named columns of a packed state, `after_` and the like before their names."""
-    return [f"{field_sql(one, to, words)} AS {to.name(prefix + column_name(one.name))}" for one in table.fields]
+    columns = columns_of(table.fields)
+    return [f"{column_sql(one, to, words)} AS {to.name(prefix + name)}" for name, one in columns.items()]
 
 
 def action_sql(table: DecodingTable, to: Dialect, number: str) -> list[str]:
@@ -158,12 +191,9 @@ def action_sql(table: DecodingTable, to: Dialect, number: str) -> list[str]:
 def claims_sql(table: DecodingTable, to: Dialect) -> list[str]:
     """For each claim about states whether this state breaks (or shows) it."""
     columns = []
-    for number, claim in enumerate(table.claims):
-        verb = "breaks" if claim.kind == "always" else "shows"
-        name = claim.id.replace("-", "_").replace(".", "_")
-        column = name if name.startswith("shows_") and verb == "shows" else f"{verb}_{name}"
+    for number, name in enumerate(claim_columns(table)):
         word, bit = divmod(number, CLAIMS_PER_WORD)
-        columns.append(f"({to.shift(f'claims{word}', bit)} & 1) = 1 AS {to.name(column)}")
+        columns.append(f"({to.shift(f'claims{word}', bit)} & 1) = 1 AS {to.name(name)}")
     return columns
 
 
@@ -184,7 +214,7 @@ def transitions_sql(table: DecodingTable, to: Dialect, unnest: str) -> str:
         unnest: the engine's function that makes rows of a list.
     """
     words = range(table.words)
-    before = [to.name(column_name(one.name)) for one in table.fields]
+    before = [to.name(name) for name in columns_of(table.fields)]
     arguments = ", ".join(f"w{i}" for i in words)
     columns = ["depth", "id", *fields_sql(table, to), f"{unnest}({SUCCESSORS}({arguments})) AS _step"]
     inner = f"SELECT {', '.join(columns)} FROM packed"

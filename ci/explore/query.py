@@ -148,7 +148,7 @@ def query_command(
 
     Views: states (a row a state, a column a field), transitions (before and
     after_ columns, computed when asked for), levels, and the functions
-    has(set, broker) and members(set). docs/how-to/query.md lists them.
+    has(isr, broker) and size(isr). docs/how-to/query.md lists them.
 
     \b
     Exit codes: 0 the space is whole, 20 it is not (the answer is about the levels so far), 2 bad input.
@@ -156,7 +156,7 @@ def query_command(
     \b
     Examples:
       kraftcheck query OUT "SELECT depth, count(*) FROM states GROUP BY depth ORDER BY depth"
-      kraftcheck query OUT "SELECT * FROM states WHERE leader < 0 AND elr > 0 ORDER BY depth" --witness
+      kraftcheck query OUT "SELECT * FROM states WHERE leader IS NULL AND size(elr) > 0 ORDER BY depth" --witness
       kraftcheck query OUT "SELECT * FROM states" --to states.parquet
       kraftcheck query OUT                       # questions from the terminal, or from a pipe
       kraftcheck query OUT --plot levels.svg

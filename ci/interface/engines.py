@@ -112,8 +112,8 @@ def explore(
     reduce: str = NONE, sampling: Sampling = DEFAULT, keep: bool = True, cache: bool = True,
     progress: Callable[[SearchProgress], None] | None = None, invariants: Invariants = (), invariant: str = "",
     when: str = "", find: str | None = None, engine: str = "native", out: str | os.PathLike[str] | None = None,
-    cluster: Mapping[str, Any] | None = None, time_limit: str | None = None, kafka: FilePath | None = None,
-    like: str | None = None, **bounds: int,
+    cluster: Mapping[str, Any] | None = None, session: Any = None, time_limit: str | None = None,
+    kafka: FilePath | None = None, like: str | None = None, **bounds: int,
 ) -> Result:  # fmt: skip
     """Explore every reachable state.
 
@@ -132,7 +132,7 @@ def explore(
         when: an expression; each of these has to hold only in states that satisfy it.
         find, engine: judge nothing, and search the shortest way to such a state; "native", "disk" or "spark".
         out: the folder for counterexamples and the report; of disk and spark the dataset, which may be a URL.
-        cluster: options of disk and spark by name, such as `{"resume": True}`.
+        cluster, session: options by name, as `{"resume": True}`; the `SparkSession` that spark uses and never stops.
         kafka, like: explore this build's own controller in place of the rules; the release that completes it.
         bounds: single bounds by name, with `_` for `-`.
 
@@ -152,7 +152,7 @@ def explore(
     chosen = _located(chosen, find, bool(added.invariants or properties or stop_at_first))
     question = SearchQuestion(chosen, budget, engine, symmetry_of(symmetry), reduce, find=find, spelled=argument,
                               out=None if out is None else dataset_place(os.fspath(out)),
-                              cluster=record_of(ClusterOptions, "cluster", cluster))  # fmt: skip
+                              cluster=record_of(ClusterOptions, "cluster", cluster), session=session)  # fmt: skip
     with limited(time_limit):
         return _explored(question, progress, build)
 

@@ -13,6 +13,7 @@ from kraftcheck.ci.dataset.dataset_place import dataset_place
 from kraftcheck.ci.explore.serve.finished import opened_run, opened_trace
 from kraftcheck.ci.explore.trace import load, replayed
 from kraftcheck.ci.interface.engines import check_choice, check_numbers, threads_of
+from kraftcheck.ci.run.result import frame_of
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.files import check_named
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -21,6 +22,9 @@ from kraftcheck.solvers.traces.itf import TraceError
 from kraftcheck.solvers.traces.render import BrokenTrace
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from kraftcheck.ci.dataset.duckdb_engine import DuckDBEngine
     from kraftcheck.ci.dataset.engine import Answer
     from kraftcheck.ci.dataset.store.dataset import Dataset
 
@@ -28,6 +32,9 @@ Place = str | os.PathLike[str]
 
 MOST_ROWS = 1_000_000
 """Rows of an answer, unless more are asked for."""
+
+STATES = "SELECT * FROM states"
+"""The question that `FinishedRun.arrow` and `pandas` ask of themselves."""
 
 
 @frozen
@@ -51,15 +58,23 @@ class FinishedRun:
         """The subject, and how many traces there are."""
         return f"{self.subject.title()}: {len(self.traces)} trace{'s' * (len(self.traces) != 1)}"
 
-    def query(self, sql: str, limit: int = MOST_ROWS) -> Answer:
+    def sql(self, sql: str, limit: int = MOST_ROWS) -> Answer:
         """The answer to a question in SQL; raises Refusal for a run without a dataset, and as `kraftcheck.query`."""
-        self._check_dataset()
-        return query(self._out, sql, limit=limit, system=None if self.subject.shipped else self.subject.name)
+        return query(self._dataset(), sql, limit=limit)
+
+    def arrow(self, sql: str = STATES) -> Any:
+        """Every row of a question as an Arrow table, by default each state; raises Refusal as `sql`."""
+        with _asking(self._dataset(), "used", None) as engine:
+            return engine.table(sql)
+
+    def pandas(self, sql: str = STATES) -> Any:
+        """The table of `arrow` as a pandas data frame, whose columns stay those of Arrow; raises Refusal as `sql`."""
+        return frame_of(self.arrow(sql))
 
     def spark(self, session: Any) -> dict[str, Any]:
         """The views as data frames of your Spark session, which stays open: `states`, `transitions` and `levels`.
 
-        They are temporary views of the session too, with the SQL functions `has` and `members`. Files are compared with
+        They are temporary views of the session too, with the SQL function `has`. Files are compared with
         their digests first.
 
         Raises:
@@ -67,15 +82,15 @@ class FinishedRun:
         """
         from kraftcheck.ci.spark.query_engine import register
 
-        self._check_dataset()
-        data = _dataset(self._out, None if self.subject.shipped else self.subject.name)
+        data = self._dataset()
         data.check()
         register(session, data, computes=True)
         return {view: session.table(view) for view in ("states", "transitions", "levels")}
 
-    def _check_dataset(self) -> None:
+    def _dataset(self) -> Dataset:
         if self.complete is None:
             raise Refusal(f"{self._out} has no dataset; explore with engine='disk' or 'spark'")
+        return _dataset(self._out, None if self.subject.shipped else self.subject.name)
 
 
 def open_run(out: Place, *, system: str | None = None) -> FinishedRun:
@@ -113,13 +128,13 @@ def _trace(path: Path, system: str | None) -> Trace:
 
 
 def query(
-    out: Place, sql: str, *, limit: int = MOST_ROWS, system: str | None = None, verify: str = "used",
+    out: Place | Dataset, sql: str, *, limit: int = MOST_ROWS, system: str | None = None, verify: str = "used",
     threads: int | None = None,
 ) -> Answer:  # fmt: skip
     """Ask the space that `explore` with the engine disk or spark left: DuckDB answers.
 
     Args:
-        out: the dataset, a folder or a URL.
+        out: the dataset, a folder or a URL; or an open one.
         sql: one question about the views `states`, `transitions` and `levels`.
         limit: most rows.
         system: as of `open`.
@@ -129,13 +144,19 @@ def query(
     Raises:
         Refusal: in one line, for what is no question, is not understood, or reads a damaged file.
     """
-    from kraftcheck.ci.explore.query import VERIFY, open_engine
+    from kraftcheck.ci.explore.query import VERIFY
 
     check_choice("verify", verify, VERIFY)
     check_numbers(1, limit=limit, threads=threads)
-    data = _dataset(out, system)
-    with open_engine(data, "duckdb", verify, threads_of(threads), None, ()) as engine:
+    data = _dataset(out, system) if isinstance(out, str | os.PathLike) else out
+    with _asking(data, verify, threads) as engine:
         return evolve(engine.ask(sql, limit), complete=data.complete)
+
+
+def _asking(data: Dataset, verify: str, threads: int | None) -> AbstractContextManager[DuckDBEngine]:
+    from kraftcheck.ci.dataset.duckdb_engine import duckdb_engine
+
+    return duckdb_engine(data, threads_of(threads), verify)
 
 
 def _dataset(out: Place, system: str | None) -> Dataset:

@@ -285,6 +285,7 @@ class SearchQuestion:
         find: the expression of the state that is looked for, if one is.
         cluster: options of disk and spark.
         out: where these commit their levels.
+        session: of Spark, a caller's; None: one of its own.
         spelled: how the user has written a reduction, for refusals.
     """
 
@@ -296,6 +297,7 @@ class SearchQuestion:
     find: str | None = None
     cluster: ClusterOptions = field(factory=ClusterOptions)
     out: AnyPath | None = None
+    session: Any = None
     spelled: Callable[[str, str], str] = option
 
     def traced(self) -> Program:
@@ -332,7 +334,7 @@ class SearchQuestion:
             Refusal: for options of another engine, and what the engine refuses.
             EngineDisagreement: when ints do not confirm what compiled code says.
         """
-        _check_flags(self.engine, self.cluster.used_flags())
+        _check_flags(self.engine, self.cluster.used_flags() + ["session"] * (self.session is not None))
         if self.engine == "native":
             return self._result(native(traced, self.budget), None)
         return self._result(*self._committed(traced, quiet))
@@ -351,7 +353,7 @@ class SearchQuestion:
         else:
             from kraftcheck.ci.spark.explore import SparkEngine
 
-            engine = SparkEngine.of(self.cluster, self.budget)
+            engine = SparkEngine.of(self.cluster, self.budget, self.session)
         kept = None if self.out is None else str(self.out)
         try:
             return explore_committed(self.chosen, traced, self.budget, self.cluster, engine, kept, quiet)

@@ -25,13 +25,11 @@ from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.console import Screen, plain_screen
 from kraftcheck.ci.terminal.files import check_folder, check_results, folder, results, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.layout import Flag
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.drawings.svg import svg
 from kraftcheck.solvers.exploration.explore import Exploration
-from kraftcheck.solvers.program.columns import field_values, names_of, set_slots, set_texts
 from kraftcheck.solvers.program.parts import file_part
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict
@@ -58,41 +56,38 @@ class States:
         layout = self.exploration.program.layout
         return (layout.unpack(words) for words in self.exploration.states())
 
-    def columns(self) -> dict[str, Any]:
-        """One NumPy array for each field of a state, by the field's path; a set of brokers is its mask."""
-        layout = self.exploration.program.layout
-        packed = np.asfortranarray(self.exploration.packed())  # a field is read from one word of all states
-        columns = {}
-        for slot in layout.slots:
-            values = field_values(packed, slot)
-            columns[layout.name(slot.path)] = values.astype(bool) if isinstance(slot.domain, Flag) else values
-        return columns
-
     def arrow(self) -> Any:
-        """The states as an Arrow table, one row a state; a set of brokers is its mask.
+        """The states as an Arrow table, one row a state, spelled as SQL spells them.
 
         Raises:
-            Refusal: without pyarrow, which comes with `kraftcheck[spark]`.
+            Refusal: without pyarrow, which comes with `kraftcheck[spark]`, and for a name that a table does not take.
         """
-        return _extra("pyarrow", "spark").table(self.columns())
+        _extra("pyarrow", "spark")
+        from kraftcheck.ci.dataset.tables import states_table
+
+        program = self.exploration.program
+        packed = np.asfortranarray(self.exploration.packed())  # a field is read from one word of all states
+        try:
+            return states_table(program.layout, packed)
+        except ValueError as error:
+            raise Refusal(f"{program.system.name}: a table does not take it: {error}; rename it") from error
 
     def to_pandas(self) -> Any:
-        """The states as a pandas data frame: one row a state, one plain column a field.
-
-        Numbers are numbers, truths are truths, words with names are categories, and a set of brokers is a string such
-        as `{0,2}`.
+        """The states as a pandas data frame with columns of Arrow: as `arrow` has them, lists and nulls included.
 
         Raises:
-            Refusal: without pandas, which comes with `kraftcheck[notebook]`.
+            Refusal: as `arrow`, and without pandas, which comes with `kraftcheck[notebook]`.
         """
-        pandas, layout = _extra("pandas", "notebook"), self.exploration.program.layout
-        sets = {layout.name(path) for path in set_slots(layout)}
-        columns = {name: set_texts(values) if name in sets else values for name, values in self.columns().items()}
-        for slot in layout.slots:
-            if names := names_of(slot.domain):
-                name = layout.name(slot.path)
-                columns[name] = pandas.Categorical.from_codes(columns[name], dtype=pandas.CategoricalDtype(names))
-        return pandas.DataFrame(columns, copy=False)  # the columns are nobody else's
+        return frame_of(self.arrow())
+
+
+def frame_of(table: Any) -> Any:
+    """A data frame of a table of Arrow, whose columns stay those of Arrow.
+
+    Raises:
+        Refusal: without pandas.
+    """
+    return table.to_pandas(types_mapper=_extra("pandas", "notebook").ArrowDtype)
 
 
 def _extra(package: str, extra: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
@@ -21,9 +22,17 @@ from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.job import Sight
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.jobs import SMALL, VISITED_BYTES, SparkCluster
-from kraftcheck.ci.spark.session import is_embedded, job_error, parse_conf, start_session, stopped_at_the_end
+from kraftcheck.ci.spark.session import (
+    DEFAULTS,
+    is_embedded,
+    job_error,
+    log_to,
+    parse_conf,
+    start_session,
+    stopped_at_the_end,
+)
 from kraftcheck.ci.spark.tasks import sight_task
-from kraftcheck.ci.terminal.refusal import JobFailedError
+from kraftcheck.ci.terminal.refusal import JobFailedError, Refusal
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, portable
@@ -75,6 +84,45 @@ def source_files() -> Iterator[Path]:
 LOG = "spark.log"
 SOURCES = "sources.zip"
 
+_sent: set[str] = set()
+"""The applications of callers that have this package: the archive is fetched as long as one of them runs."""
+
+
+def check_session(session: Any, options: ClusterOptions) -> None:
+    """Refuse a session that cannot run the jobs of levels, and options that choose another.
+
+    Raises:
+        Refusal: in one line.
+    """
+    if options.master is not None or options.conf:
+        raise Refusal("session has its master and settings; leave out master and conf of cluster")
+    if not hasattr(session, "_jsparkSession"):
+        raise Refusal(f"session is a {type(session).__name__} of {type(session).__module__}; the engine takes a "
+                      "SparkSession of this process (pyspark.sql), not of Spark Connect")  # fmt: skip
+
+
+@contextlib.contextmanager
+def lent(session: Any, log: Path) -> Iterator[Any]:
+    """A session beside a caller's, of its application: settings and views of the caller's stay as they are.
+
+    Warnings of the JVM are in the log too meanwhile.
+    """
+    own = session.newSession()
+    for key, value in DEFAULTS.items():
+        if key.startswith("spark.sql."):
+            own.conf.set(key, value)
+    end = log_to(own, log)
+    try:
+        application = own.sparkContext.applicationId
+        if application not in _sent:
+            archives = tempfile.mkdtemp(prefix="kraftcheck-sources-")
+            atexit.register(shutil.rmtree, archives, ignore_errors=True)
+            ship_sources(own, Path(archives, SOURCES))
+            _sent.add(application)
+        yield own
+    finally:
+        end()
+
 
 @frozen
 class SparkEngine:
@@ -86,6 +134,7 @@ class SparkEngine:
         memory: bytes that arcs or a region may take in the driver.
         small: levels with fewer states are expanded in the driver.
         buckets, target: as of the protocol.
+        session: of a caller, which goes on after it; None: one of its own.
     """
 
     name = "spark"
@@ -96,18 +145,22 @@ class SparkEngine:
     small: int
     buckets: int
     target: CodeTarget | None
+    session: Any = None
 
     @classmethod
-    def of(cls, options: ClusterOptions, budget: SearchBudget) -> SparkEngine:
-        """Spark as the options have it.
+    def of(cls, options: ClusterOptions, budget: SearchBudget, session: Any = None) -> SparkEngine:
+        """Spark as the options have it, or a caller's session.
 
         Raises:
-            Refusal: for a setting that is none.
+            Refusal: for a setting that is none, and for a session that these cannot choose or that has no JVM here.
         """
+        if session is not None:
+            check_session(session, options)
+        master = options.master if session is None else session.sparkContext.master
         return cls(
             options.master, parse_conf(options.conf), budget.threads, budget.memory,
-            min(default_handover(options), SMALL), default_buckets(options.master, budget.threads),
-            portable() if options.portable_code else None,
+            min(default_handover(options), SMALL), default_buckets(master, budget.threads),
+            portable() if options.portable_code else None, session,
         )  # fmt: skip
 
     @contextlib.contextmanager
@@ -115,17 +168,25 @@ class SparkEngine:
         """A session with what workers need; while Spark starts, a stop does not wait."""
         with _work_folder(run.log.out) as here:
             place = here / LOG
+            if self.session is not None:
+                with lent(self.session, place) as session:
+                    yield self._cluster(run, spec, session, place)
+                return
             begin_event.clear()
             session = start_session(self.master, self.threads, self.conf, place, schedules_only=True)
             begin_event.set()
             try:
                 with stopped_at_the_end(session, place):
                     ship_sources(session, here / SOURCES)
-                    if run.log.lease is not None and not session.sparkContext.master.startswith("local"):
-                        check_sight_on(session, run.log.lease.sight(), place)
-                    yield SparkCluster.of(session, spec, place, self.small, min(self.memory // 4, VISITED_BYTES))
+                    yield self._cluster(run, spec, session, place)
             finally:
                 (here / SOURCES).unlink(missing_ok=True)
+
+    def _cluster(self, run: DatasetRun, spec: BlockSpec, session: Any, log: Path) -> SparkCluster:
+        """What runs the jobs of levels, once workers see the run."""
+        if run.log.lease is not None and not session.sparkContext.master.startswith("local"):
+            check_sight_on(session, run.log.lease.sight(), log)
+        return SparkCluster.of(session, spec, log, self.small, min(self.memory // 4, VISITED_BYTES))
 
     def go_on(self, run: DatasetRun, runner: SparkCluster) -> None:
         """Expand what is left under Spark, then judge."""

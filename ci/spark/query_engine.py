@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 
 
 FUNCTIONS = (
-    "CREATE OR REPLACE TEMPORARY FUNCTION has(brokers BIGINT, broker BIGINT) RETURNS BOOLEAN "
-    "RETURN broker >= 0 AND (shiftright(brokers, CAST(broker AS INT)) & 1L) = 1",
-    "CREATE OR REPLACE TEMPORARY FUNCTION members(brokers BIGINT) RETURNS ARRAY<INT> "
-    "RETURN filter(sequence(0, 61), b -> (shiftright(brokers, b) & 1L) = 1)",
+    "CREATE OR REPLACE TEMPORARY FUNCTION has(brokers ARRAY<INT>, broker BIGINT) RETURNS BOOLEAN "
+    "RETURN coalesce(array_contains(brokers, CAST(broker AS INT)), false)",
 )
-"""SQL functions on sets of brokers, which are columns of bit masks."""
+"""SQL functions on lists of brokers, beside Spark's own."""
 
 
 @contextlib.contextmanager
@@ -169,7 +167,8 @@ def fetched(session: Any, data: Dataset) -> Any:
     from kraftcheck.ci.dataset.store.levelfiles import COLUMN, source_of
     from kraftcheck.ci.dataset.store.stores import place_of
 
-    files = [(level.depth, str(data.log.folder(level.depth) / file.name)) for level in data.levels for file in level.files]
+    files = [(level.depth, str(data.log.folder(level.depth) / file.name)) for level in data.levels
+             for file in level.files]  # fmt: skip
     columns = pq.read_schema(source_of(place_of(files[0][1])))
     kinds = {"int32": "int", "int64": "bigint"}
     for one in columns:  # they become text of a schema below

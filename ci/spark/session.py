@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,9 @@ from kraftcheck.solvers.machine_code.regular import open_regular
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
+
+SPARK = (4, 1)
+"""The oldest Spark with the functions that jobs are made of: `repartitionById` and `arrow_udf`."""
 
 LOG_PATTERN = "%d{yy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex"
 
@@ -84,7 +87,7 @@ def check_java() -> None:
 
 
 def check_packages(engine: str = "spark") -> None:
-    """Refuse to start without the packages of the engine's extra, `spark` or `disk`.
+    """Refuse to start without the packages of the engine's extra, `spark` or `disk`, or with an older Spark.
 
     Raises:
         Refusal: naming what is missing.
@@ -94,6 +97,11 @@ def check_packages(engine: str = "spark") -> None:
             __import__(name)
         except ImportError as error:
             raise Refusal(f"--engine {engine} needs {name} ({error}); pip install 'kraftcheck[{engine}]'") from error
+    if engine == "spark":
+        version = sys.modules["pyspark"].__version__
+        if tuple(map(int, re.findall(r"\d+", version)[:2])) < SPARK:
+            raise Refusal(f"--engine spark needs Spark {'.'.join(map(str, SPARK))} or newer and pyspark is {version}; "
+                          "take a newer cluster, or pip install 'kraftcheck[spark]'")  # fmt: skip
 
 
 def check_pyarrow() -> None:
@@ -243,25 +251,37 @@ def _stopped(session: Any) -> bool:
     return True
 
 
-def log_to(session: Any, log: Path) -> None:
-    """Write warnings and errors of a driver that spark-submit started to the log, too, from its first line on.
+def log_to(session: Any, log: Path) -> Callable[[], None]:
+    """Write warnings and errors of a driver that others started to the log, too, from its first line on.
 
-    spark-submit has started the JVM, and has chosen where its messages go: that stays, and a file is added.
+    They have started the JVM, and have chosen where its messages go: that stays, and a file is added.
 
     Args:
         session: the Spark session.
         log: the file; what it holds is kept.
+
+    Returns:
+        What ends that.
     """
+    begun = f"Spark {session.version} on {session.sparkContext.master}; what is before is where its driver was started"
+    with log.open("a", encoding="utf-8") as file:
+        print(begun, file=file)
     log4j = session.sparkContext._jvm.org.apache.logging.log4j
     context = log4j.LogManager.getContext(False)
     layout = log4j.core.layout.PatternLayout.newBuilder().withPattern(LOG_PATTERN).build()
     appender = log4j.core.appender.FileAppender.newBuilder().withFileName(str(log.resolve()))
     appender = appender.setName(f"kraftcheck {log.resolve()}").setLayout(layout).build()
     appender.start()
-    context.getConfiguration().getRootLogger().addAppender(appender, log4j.Level.WARN, None)
+    root = context.getConfiguration().getRootLogger()
+    root.addAppender(appender, log4j.Level.WARN, None)
     context.updateLoggers()
-    begun = f"Spark {session.version} on {session.sparkContext.master}; spark-submit has what is before"
-    log4j.LogManager.getLogger("kraftcheck").warn(begun)
+
+    def end() -> None:
+        root.removeAppender(appender.getName())
+        context.updateLoggers()
+        appender.stop()
+
+    return end
 
 
 def on_this_disk(path: AnyPath) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from attrs import frozen
 
-from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.layout import DOMAINS, Domain, Layout, Range, Slot
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.layout import DOMAINS, Flag, Layout, Range, Slot, leaves
 from kraftcheck.model.language.symbolic import record_fields
-
-LOOKUP = 1 << 16
-"""Masks below it are looked up in an array; others are sorted first."""
+from kraftcheck.model.language.words import EMPTY, NO_LEADER
+from kraftcheck.model.partition.registration import DirectoryMap, local_name
 
 
 def field_values(packed: npt.NDArray[np.uint64], slot: Slot) -> npt.NDArray[np.int64]:
@@ -25,41 +26,65 @@ def field_values(packed: npt.NDArray[np.uint64], slot: Slot) -> npt.NDArray[np.i
     return values
 
 
+NUMBER, TRUTH, SET, SLOT, ONE = "number", "truth", "set", "slot", "one"
+"""What a field holds: a number, a truth, the mask of a set, a place of a list of ids, or such a list of at most one."""
+
+
+@frozen
+class Spelling:
+    """How the values of a field are told in tables, as traces tell them.
+
+    Attributes:
+        kind: what it holds.
+        names: of its values from the smallest on; none: they are numbers.
+        none: the value of a number that is null, or of a slot that is vacant; None where each is a value.
+    """
+
+    kind: str = NUMBER
+    names: tuple[str, ...] = ()
+    none: int | None = None
+
+
+def spellings(layout: Layout) -> dict[str, Spelling]:
+    """The spelling of each field, by its path."""
+    return dict(_spelled(layout.shape, ""))
+
+
 def set_slots(layout: Layout) -> frozenset[str]:
     """The paths of the slots that hold the mask of a set."""
-    return frozenset(_sets(layout.shape, ""))
+    return frozenset(path for path, told in _spelled(layout.shape, "") if told.kind == SET)
 
 
-def _sets(value: Any, path: str) -> Iterator[str]:
-    """The paths of sets, named as `kraftcheck.model.language.layout.leaves` names their masks."""
+def _spelled(value: Any, path: str) -> Iterator[tuple[str, Spelling]]:
+    """The spellings below a path, which is as `kraftcheck.model.language.layout.leaves` has it."""
     if isinstance(value, BrokerSet):
-        yield path
+        yield path, Spelling(SET)
+    elif isinstance(value, AtMostOne):
+        yield path, Spelling(ONE, none=EMPTY)
+    elif isinstance(value, Replicas):
+        yield from ((f"{path}[{at}]", Spelling(SLOT, none=NO_LEADER)) for at in range(len(value.slots)))
+    elif isinstance(value, DirectoryMap):
+        for below, domain in leaves(value.slots, path):
+            yield below, Spelling(names=_names(domain, local_name))
     elif isinstance(value, tuple):
-        for position, item in enumerate(value):
-            yield from _sets(item, f"{path}[{position}]")
-    elif not isinstance(value, DOMAINS):
+        for at, item in enumerate(value):
+            yield from _spelled(item, f"{path}[{at}]")
+    elif isinstance(value, DOMAINS):
+        yield path, _of_domain(value, path)
+    else:
         names = record_fields(type(value)) or ()
         for name in names:
             below = path if len(names) == 1 else f"{path}.{name}" if path else name
-            yield from _sets(getattr(value, name), below)
+            yield from _spelled(getattr(value, name), below)
 
 
-def names_of(domain: Domain) -> list[str]:
-    """The names of a field's values, from the smallest on; none where they are numbers."""
-    names = domain.names if isinstance(domain, Range) else None
-    return [] if names is None else [str(names(value)) for value in range(domain.lo, domain.hi + 1)]
+def _names(domain: Any, name: Callable[[int], object]) -> tuple[str, ...]:
+    return tuple(str(name(value)) for value in range(domain.lo, domain.hi + 1)) if isinstance(domain, Range) else ()
 
 
-def set_texts(masks: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
-    """Masks as the sets that traces print, such as `{0,2}`; equal sets are one string.
-
-    >>> set_texts(np.array([5, 0, 5])).tolist()
-    ['{0,2}', '{}', '{0,2}']
-    """
-    if len(masks) and int(masks.max()) < LOOKUP:
-        different = np.flatnonzero(np.bincount(masks))
-        texts = np.empty(int(different[-1]) + 1, dtype=np.object_)
-        texts[different] = [str(BrokerSet(int(mask))) for mask in different]
-        return texts[masks]
-    different, places = np.unique(masks, return_inverse=True)
-    return np.array([str(BrokerSet(int(mask))) for mask in different], dtype=np.object_)[places]
+def _of_domain(domain: Any, path: str) -> Spelling:
+    if isinstance(domain, Flag):
+        return Spelling(TRUTH)
+    if isinstance(domain, Range) and domain.names is not None:
+        return Spelling(names=_names(domain, domain.names))
+    return Spelling(none=NO_LEADER if path.endswith("leader") and domain.lo <= NO_LEADER else None)

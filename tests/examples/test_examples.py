@@ -35,7 +35,7 @@ def test_provers_and_walks_read_the_same_words() -> None:
 
 
 def test_tables_show_names() -> None:
-    """A data frame of the states has the names of an enumeration as categories."""
+    """A data frame of the states has the names of an enumeration."""
     states = kc.explore(TWO_PHASE).states()
     frame = states.to_pandas()
     assert {*frame["coordinator"]} == {"INIT", "COMMITTED", "ABORTED"}

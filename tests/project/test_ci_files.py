@@ -191,7 +191,9 @@ def test_the_image_has_a_python_that_the_package_takes() -> None:
     least = PROJECT["requires-python"]
     assert tuple(map(int, version.split("."))) >= tuple(map(int, least.removeprefix(">=").split(".")))
     (install,) = re.findall(r"^RUN (pip install .*) && rm", text, re.MULTILINE)
-    assert shlex.split(install) == ["pip", "install", "--no-cache-dir", "-c", "/src/constraints.txt", "/src"]
+    assert shlex.split(install) == ["pip", "install", "--no-cache-dir", "-c", "/src/constraints.txt", "/src$EXTRAS"]
+    (extras,) = re.findall(r"--build-arg EXTRAS='\[([a-z0-9,]+)\]'", text)
+    assert {*extras.split(",")} <= {*PROJECT["optional-dependencies"]}
     assert (ROOT / "constraints.txt").is_file()
     assert 'ENTRYPOINT ["kraftcheck"]' in text
 

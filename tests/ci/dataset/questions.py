@@ -34,14 +34,15 @@ QUESTIONS: Mapping[str, str] = {
     "FROM states WHERE depth > 0 GROUP BY action ORDER BY found DESC, action",
     "How early does each action first happen?": "SELECT action, min(depth) AS first FROM transitions\n"
     "GROUP BY action ORDER BY first DESC, action",
-    "In how many states is there no leader?": "SELECT leader < 0 AS leaderless, count(*) AS states,\n"
+    "In how many states is there no leader?": "SELECT leader IS NULL AS leaderless, count(*) AS states,\n"
     "       min(depth) AS first\nFROM states GROUP BY leaderless ORDER BY leaderless",
     "Which leaderless states could elect from the ELR at once?": "SELECT depth, count(*) AS states FROM states\n"
-    "WHERE leader < 0 AND (elr & ~fenced & registered) <> 0 GROUP BY depth ORDER BY depth",
-    "Which sizes do ISR and ELR have together?": "SELECT bit_count(isr) AS isr, bit_count(elr) AS elr,\n"
+    "WHERE leader IS NULL AND size(array_intersect(array_except(elr, fenced), registered)) > 0\n"
+    "GROUP BY depth ORDER BY depth",
+    "Which sizes do ISR and ELR have together?": "SELECT size(isr) AS isr, size(elr) AS elr,\n"
     "       count(*) AS states\nFROM states GROUP BY ALL ORDER BY isr, elr",
     "Is there a leader outside the ISR?": "SELECT count(*) AS states FROM states\n"
-    "WHERE leader >= 0 AND NOT has(isr, leader)",
+    "WHERE leader IS NOT NULL AND NOT has(isr, leader)",
     "Which properties are broken anywhere?": "SELECT count_if(breaks_leader_active) AS leader_active,\n"
     "       count_if(breaks_leader_in_isr) AS leader_in_isr,\n"
     "       count_if(breaks_elr_within_replicas) AS elr_within_replicas\nFROM states",
@@ -50,15 +51,16 @@ QUESTIONS: Mapping[str, str] = {
     "FROM states WHERE shows_recovering\nUNION ALL SELECT 'elr', count(*), min(depth) FROM states "
     "WHERE shows_elr\nORDER BY goal",
     "Which steps change the leader?": "SELECT action, count(*) AS transitions FROM transitions\n"
-    "WHERE after_leader <> leader GROUP BY action ORDER BY transitions DESC, action",
+    "WHERE after_leader IS DISTINCT FROM leader GROUP BY action ORDER BY transitions DESC, action",
     "Which steps lose the leader?": "SELECT action, arguments, count(*) AS transitions FROM transitions\n"
-    "WHERE leader >= 0 AND after_leader < 0 GROUP BY ALL ORDER BY transitions DESC, action, arguments",
+    "WHERE leader IS NOT NULL AND after_leader IS NULL GROUP BY ALL ORDER BY transitions DESC, action, arguments",
     "Which steps elect uncleanly?": "SELECT action, count(*) AS transitions, min(depth) AS first FROM transitions\n"
-    "WHERE after_leader >= 0 AND after_leader <> leader AND NOT has(isr, after_leader) AND NOT has(elr, after_leader)\n"
+    "WHERE after_leader IS DISTINCT FROM leader AND after_leader IS NOT NULL\n"
+    "  AND NOT has(isr, after_leader) AND NOT has(elr, after_leader)\n"
     "GROUP BY action ORDER BY transitions DESC, action",
     "Which steps change neither assignment nor leadership?": "SELECT action, count(*) AS transitions FROM transitions\n"
-    "WHERE leader = after_leader AND isr = after_isr AND elr = after_elr AND fenced = after_fenced\n"
-    "  AND replicas_0 = after_replicas_0 AND replicas_1 = after_replicas_1 AND registered = after_registered\n"
+    "WHERE leader IS NOT DISTINCT FROM after_leader AND isr = after_isr AND elr = after_elr AND fenced = after_fenced\n"
+    "  AND replicas = after_replicas AND registered = after_registered\n"
     "GROUP BY action ORDER BY transitions DESC, action",
     "Which values does a field take, and how often?": "SELECT last_known_elr, count(*) AS states FROM states\n"
     "GROUP BY ALL ORDER BY last_known_elr",

@@ -6,17 +6,21 @@ import base64
 import re
 from xml.etree import ElementTree
 
+import duckdb
 import numpy as np
 import pytest
 from attrs import frozen
 
 import kraftcheck as kc
+from kraftcheck.ci.dataset.documents import DecodingTable, fields_of
+from kraftcheck.ci.dataset.engine import DUCKDB, fields_sql
+from kraftcheck.ci.dataset.tables import states_table
 from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.layout import Layout
 from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.drawings.svg import svg
-from kraftcheck.solvers.program.columns import LOOKUP, set_slots, set_texts
-from kraftcheck.solvers.traces.render import fields
+from kraftcheck.solvers.traces.render import fields, show
 from tests.ci.interface.test_interface import tank
 
 BROKEN = "fixed+dead-last-known-leader-electable"
@@ -61,29 +65,34 @@ def test_at_most_three_are_drawn_the_shortest_first() -> None:
     assert pictures(kc.explore(tank(4))._repr_html_()) == []
 
 
-def test_a_frame_has_plain_columns() -> None:
-    """Each row of the frame is a state: numbers and truths are themselves, sets are what traces print."""
+def test_a_frame_tells_what_traces_print() -> None:
+    """Each row of the frame is a state: sets and lists of brokers are lists, directories have names, no leader is null.
+    """
     result = kc.explore("elections", scope="tiny", rules="fixed", properties=["leader-active"])
-    frame = result.to_pandas()
-    assert len(frame) == len(result.states())
-    assert {type(value) for column in frame for value in frame[column][:50].tolist()} == {int, bool, str}
+    rows = result.states().arrow().to_pylist()
+    assert result.to_pandas().leader.isna().sum() == sum(row["leader"] is None for row in rows) > 0
+    assert len(rows) == len(result.states())
     for number, state in enumerate(result.states()):
-        if number % 997 == 0:
-            told = frame.iloc[number]
-            parts = fields(state)
-            for name in ("isr", "elr", "fenced", "registered", "adding"):
-                assert told[name] == str(parts[name])
-            assert [told["online_dirs[0]"], told["online_dirs[1]"]] == list(map(str, parts["online_dirs"]))
-            assert (told["leader"], told["recovering"]) == (parts["leader"], parts["recovering"])
+        if number % 97 == 0:
+            told, parts = rows[number], fields(state)
+            assert told.keys() == parts.keys()
+            for name in ("replicas", "isr", "elr", "last_known_elr", "fenced", "registered", "adding"):
+                assert told[name] == [*parts[name]], name
+            assert told["online_dirs"] == [[*one] for one in parts["online_dirs"]]
+            assert told["directories"] == [text.split(":")[1] for text in str(parts["directories"]).split()]
+            assert show(parts["leader"], "leader") == str(told["leader"]).lower()
+            assert (told["recovering"], told["min_insync_replicas"]) == (state.recovering, state.min_insync_replicas)
 
 
 @frozen
 class Nest:
-    """Sets in a tuple, in a record of one field, and by themselves."""
+    """Sets in a tuple, in a record of one field, and by themselves; lists of ids; names that are taken."""
 
     rooms: tuple[kc.IntSet, ...]
     owner: Owner
-    size: kc.Word
+    last: tuple[AtMostOne, ...]
+    Depth: kc.Word
+    after_owner: kc.Word
 
 
 @frozen
@@ -93,16 +102,17 @@ class Owner:
     keys: kc.IntSet
 
 
-def test_sets_are_told_from_numbers() -> None:
-    """The slots of sets are named as the layout names them, wherever a set is; a number of as many bits is none."""
-    layout = Layout(Nest((kc.IntSet(kc.subset_of(2)),) * 2, Owner(kc.IntSet(kc.subset_of(3))), kc.ints(0, 3)))
-    assert set_slots(layout) == {"rooms[0]", "rooms[1]", "owner"}
-    assert set_slots(layout) < {slot.path for slot in layout.slots}
-
-
-def test_wide_sets_are_spelled_as_narrow_ones() -> None:
-    """Masks beyond the lookup are the same strings as below it; no state is no string."""
-    masks = np.array([0, 5, LOOKUP << 3, 5, (1 << 61) + 1], dtype=np.int64)
-    assert set_texts(masks).tolist() == ["{}", "{0,2}", "{19}", "{0,2}", "{0,61}"]
-    assert set_texts(masks[:2]).tolist() == ["{}", "{0,2}"]
-    assert set_texts(masks[:0]).tolist() == []
+def test_lists_are_told_from_numbers() -> None:
+    """Sets and lists are lists wherever they are, of any width; a number of as many bits is a number, and a name that
+    is taken ends in an underscore."""
+    sets, lists = (kc.IntSet(kc.subset_of(2)),) * 2, (AtMostOne(kc.ints(-2, 1)),) * 2
+    layout = Layout(Nest(sets, Owner(kc.IntSet(kc.subset_of(62))), lists, kc.ints(0, 3), kc.ints(0, 3)))
+    state = Nest((kc.IntSet(0), kc.IntSet(2)), Owner(kc.IntSet((1 << 61) + 1)), (AtMostOne(), AtMostOne(-1)), 3, 0)
+    packed = np.array([layout.pack(state)], dtype=np.uint64)
+    told = {"rooms": [[], [1]], "owner": [0, 61], "last": [[], [-1]], "Depth_": 3, "after_owner_": 0}
+    assert states_table(layout, packed).to_pylist() == [told]
+    assert states_table(layout, packed[:0]).num_rows == 0
+    asked = DecodingTable(layout.words, fields_of(layout), (), ())
+    words = ", ".join(f"({word})::BIGINT AS w{at}" for at, word in enumerate(packed[0].view(np.int64)))
+    relation = duckdb.sql(f"SELECT {', '.join(fields_sql(asked, DUCKDB))} FROM (SELECT {words})")
+    assert dict(zip(relation.columns, relation.fetchall()[0], strict=True)) == told

@@ -54,11 +54,11 @@ def test_a_finished_run_is_opened(engine: str, tmp_path: Path) -> None:
     if engine == "native":
         assert run.document == json.loads(json.dumps(asked.document))
         with pytest.raises(kc.Refusal, match="has no dataset"):
-            run.query("SELECT 1")
+            run.sql("SELECT 1")
     else:
         answer = kc.query(out, "SELECT count(*) AS n FROM states", system=system)
         assert (answer.columns, answer.rows, answer.complete) == (["n"], [(asked.exploration.distinct,)], True)
-        assert run.query("SELECT count(*) AS n FROM states").rows == answer.rows
+        assert run.sql("SELECT count(*) AS n FROM states").rows == answer.rows
         assert int(answer.to_pandas().n[0]) == asked.exploration.distinct
 
 

@@ -87,6 +87,7 @@ def sides(
     def side(given: str | System) -> Subject:
         name, switches = switched(given)
         if isinstance(name, str) and ":" not in name:
+            own_rules(of, name)
             return subject(of, scope, bounds, name)
         return subject(name, scope, bounds, own_rules(name, switches) if switches else None)
 

@@ -500,7 +500,7 @@ def _at(place: str, given: Any, setting: Setting) -> Any:
     """What is given, at a setting; raises ChangeError where it raises."""
     if not callable(given):
         return given
-    what = "as a function of the setting it"
+    what = "it is taken for a function of the setting, and"
     if inspect.iscoroutinefunction(given):  # a generator gives several
         check_answers(place, what, given)
     return blamed(place, what, lambda: given(setting))

@@ -244,7 +244,7 @@ class ChangedSystem(System):
         choices = _words(self).choices
         if name and name not in choices:
             near = nearest(name, [one.name for one in self.of(Choice)] or choices, "kraftcheck list --variants")
-            raise ChangeError(f"{caller()}: there is no choice {name!r}; {near}")
+            raise ChangeError(f"{caller()}: there is no choice {name!r}; {near}, or declare it with `choice`")
         return name
 
     def _and(self, part: Any) -> ChangedSystem:

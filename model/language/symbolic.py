@@ -246,6 +246,8 @@ def described(value: Any) -> str:
         return text
     if isinstance(value, tuple):
         return f"({', '.join(map(described, value))})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(described, value))}]"
     if callable(value) and hasattr(value, "__name__"):
         return f"the {'class' if isinstance(value, type) else 'function'} {value.__name__}"
     names = record_fields(type(value))

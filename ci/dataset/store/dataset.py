@@ -129,7 +129,8 @@ class Dataset:
         """
         bounds = {name.removeprefix("bound "): value for name, value in self.of.items() if name.startswith("bound ")}
         whole_subject = subject(self.of["system"], self.of["scope"], bounds, self.of["rules"])
-        ids = [text.split(" ", 1)[1] for text in self.of["properties"]]
+        known = {claim.id for claim in whole_subject.system.properties(whole_subject.setting)}
+        ids = [one for one in (text.split(" ", 1)[1] for text in self.of["properties"]) if one in known]
         chosen = subject(self.of["system"], self.of["scope"], bounds, self.of["rules"], ids) if ids else whole_subject
         traced = program(chosen)
         self.log.check_same(identity(chosen, traced, self.bucket_bits), decoding(traced))

@@ -268,6 +268,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
         kc.diff(toys.CLOCK, toys.COUNTER)
     with pytest.raises(kc.Refusal, match="unknown rule set 'fxed'"):
         kc.diff("fxed", "fixed")
+    with pytest.raises(kc.Refusal, match="takes no rule set; leave out fixed"):
+        kc.diff("fixed", toys.CLOCK)
     assert kraftcheck("diff", "fixed", "fixed", "elektions").code == 2
     assert "out of range" in kraftcheck("diff", "fixed", "kafka-4.0", "--brokers", "77").err
 

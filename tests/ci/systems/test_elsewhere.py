@@ -43,6 +43,15 @@ def test_files_have_the_states_of_memory(out: Path) -> None:
     assert "waited: no -> yes" in seen.out
 
 
+def test_files_of_other_rules_are_refused(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once its author has taken a property away, files of the change are said to be of others."""
+    changed = waiting()
+    (own,) = [one for one in changed.parts if getattr(one, "kind", None) is kc.Property]
+    monkeypatch.setattr("tests.ci.systems.waiting.WAITING", changed.without(own))
+    ran = kraftcheck("query", out, "SELECT * FROM states LIMIT 1", "--system", NAME, "--witness")
+    assert (ran.code, "now it is only 61 of them, without always wait-ends" in ran.err) == (2, True)
+
+
 CHILD = """
 import pickle, sys
 from kraftcheck.ci.systems.subject import program

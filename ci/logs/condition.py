@@ -222,7 +222,7 @@ class Condition:
         }  # fmt: skip
 
     def _stop(self, at: Become, broker: int) -> dict[str, list[str]]:
-        """The partitions that stopping a broker takes offline, or makes refuse acks=all."""
+        """The partitions that stopping a broker takes offline, makes refuse acks=all, or leaves shorter of it."""
         return {name: self._names(keys) for name, keys in self.recovery.troubles_of_stop(at, broker).items()}
 
     def _rolling(self, at: Become) -> Iterator[dict[str, Any]]:

@@ -187,6 +187,11 @@ def _headline(found: Row) -> str:
     return "; ".join([*why[:NAMED], text, *down[:NAMED], *more])
 
 
+def _mendable(row: Row, *kinds: str) -> list[int]:
+    """The replicas of a partition, among those that only a hand brings back, that may lead then: they were in sync."""
+    return [broker for kind in kinds for broker in row[kind] if broker in (*row["isr"], *row["elr"])]
+
+
 def _behind(row: Row) -> set[int]:
     """The replicas of a partition that are not in sync."""
     return {*row["replicas"]} - {*row["isr"]}
@@ -259,15 +264,19 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     for broker, names in early.items():
         yield f"  if broker {broker} is back first, it is elected with loss: {_names(names, every)}"
     hopeless = [
-        _name(row) for row in _of_state(found, "offline") if all(one["may_lose"] for one in row["leads_again"])
+        _name(row) for row in _of_state(found, "offline")
+        if all(one["may_lose"] for one in row["leads_again"])
+        and not _mendable(row, "on_failed_directory", "unregistered")
     ]  # fmt: skip
     if hopeless:
         yield f"  nothing that is known brings these back without loss: {_names(hopeless, every)}"
     gone = [*_gone(found, every)]
     yield from gone
     live = {row["broker"] for row in found["brokers"] if row["state"] == "live"}
-    late = [_name(row) for row in _of_state(found, "one fault from offline", ONE_FROM_SHORT, "well")
-            if _behind(row) & live - {*row["on_failed_directory"]}]  # fmt: skip
+    if not live and not steps:
+        yield from (f"  start broker {row['broker']}: no broker is live" for row in found["brokers"])
+    late = [_name(row) for row in found["partitions"] if row["state"] != "offline"
+            and _behind(row) & live - {*row["on_failed_directory"]}]  # fmt: skip
     if late:
         yield f"  wait until replicas on live brokers are in sync: {_names(late, every)}"
     yield from _of_brokers(found, every)
@@ -288,9 +297,10 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
 def _gone(found: Row, every: bool) -> Iterator[str]:
     """A line for each broker or directory without which replicas never are in sync, and no start brings it back."""
     broken = _by_broker(found, "on_failed_directory")
+    lost = {row["broker"]: ", ".join(row["offline_directories"]) for row in found["brokers"]}
     for broker, names in sorted(broken.items()):
         mend = "mend it and restart the broker, or reassign them"
-        yield f"  broker {broker} has lost the directory of {_names(names, every)}: {mend}"
+        yield f"  broker {broker} has lost {lost[broker] or 'the directory'} of {_names(names, every)}: {mend}"
     unregistered = _by_broker(found, "unregistered")
     for broker, names in sorted(unregistered.items()):
         missing = f"broker {broker} is not registered, and is a replica of {_names(names, every)}"
@@ -333,13 +343,14 @@ def _starting(found: Row) -> set[int]:
 
 
 def _stoppable(stop: Row, every: bool) -> str:
-    word = "must NOT" if stop["offline"] else "should not" if stop["unwritable"] else "may"
+    word = "must NOT" if stop["offline"] else "should not" if stop["unwritable"] or stop["short"] else "may"
     taken = _taken(stop, every)
     return f"{word} be stopped now" + (f": it {taken}" if taken else "")
 
 
 def _taken(stop: Row, every: bool) -> str:
-    words = {"offline": "takes {} offline", "unwritable": "makes {} refuse acks=all"}
+    words = {"offline": "takes {} offline", "unwritable": "makes {} refuse acks=all",
+             "short": "leaves {} with fewer in sync, which refuses acks=all already"}  # fmt: skip
     return ", and ".join(text.format(_names(stop[name], every)) for name, text in words.items() if stop.get(name))
 
 
@@ -358,6 +369,8 @@ def _offline(found: Row, every: bool) -> Iterator[Table | str]:
 
 
 def _unknown(row: Row) -> str:
+    if able := _mendable(row, "on_failed_directory"):
+        return f"{' or '.join(map(str, able))}, once its directory is mended"
     gone = ", ".join(map(str, row["unregistered"]))
     return f"unknown: {gone} not registered" if gone else "not without loss"
 

@@ -343,11 +343,24 @@ class Recovery:
         return before != after and is_harmed(self.shape(before), self.shape(after))
 
     def troubles_of_stop(self, at: Become, broker: int) -> dict[str, tuple[PartitionKey, ...]]:
-        """The partitions that stopping a broker takes offline, and those that refuse acks=all by it, as far as any."""
+        """The partitions that stopping a broker takes offline, and those that refuse acks=all by it, as far as any.
+
+        `short` are those that refuse already, and have it in sync.
+        """
         after = self._moves(at, stop, broker)
         offline = self._newly(broker, at, after, lambda state: state.offline)
         unwritable = self._newly(broker, at, after, lambda state: state.unwritable)
-        return {"offline": offline, "unwritable": tuple(key for key in unwritable if key not in {*offline})}
+        refusing = tuple(key for key in unwritable if key not in {*offline})
+        return {"offline": offline, "unwritable": refusing, "short": self._keys(self._short_with(at, after, broker))}
+
+    def _short_with(self, at: Become, after: Become, broker: int) -> Iterator[int]:
+        """The situations that refuse acks=all, have a broker in sync, and lead on without it."""
+        for first in self._of(broker):
+            shape, names = self._situations[at[first]]
+            state = self._shapes[shape]
+            has = state.partition.isr.has(names.to_shape.brokers[broker])
+            if has and state.unwritable and not self.shape(after[first]).offline:
+                yield first
 
     def restarted(self, at: Become, broker: int) -> Become:
         """The situations after a broker was stopped and started."""

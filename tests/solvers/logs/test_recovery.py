@@ -119,12 +119,26 @@ def test_stopping_a_broker_takes_what_only_it_serves() -> None:
     stops = {broker: found.troubles_of_stop(now, broker) for broker in range(3)}
     told = {b: {kind: names(controller, keys) for kind, keys in stop.items()} for b, stop in stops.items()}
     assert told == {
-        0: {"offline": ["sole"], "unwritable": ["tight"]}, 1: {"offline": [], "unwritable": ["tight"]},
-        2: {"offline": [], "unwritable": []},
+        0: {"offline": ["sole"], "unwritable": ["tight"], "short": []},
+        1: {"offline": [], "unwritable": ["tight"], "short": []}, 2: {"offline": [], "unwritable": [], "short": []},
     }  # fmt: skip
     again = found.restarted(now, 0)
     assert [ids(found.state(n).partition.isr) != () for n in again.values()] == [True] * 3
     assert found.troubles_of_stop(again, 0) == found.troubles_of_stop(now, 0)
+
+
+def test_who_is_in_sync_of_a_partition_that_refuses_is_not_free_to_go() -> None:
+    """Below its min ISR a partition is the worse for each member that stops; once all caught up it refuses by it."""
+    controller = with_topic(cluster(4), "foo", (0, 1, 2), min_insync_replicas="3")
+    controller = changed(controller, isr=(0, 1))
+    found = recovery_of(controller)
+    now = found.unchanged()
+    stops = [found.troubles_of_stop(now, broker) for broker in range(4)]
+    assert [names(controller, stop["short"]) for stop in stops] == [["foo"], ["foo"], [], []]
+    assert [names(controller, stop["unwritable"]) for stop in stops] == [[], [], [], []]
+    later = found.way_back().after
+    stops = [found.troubles_of_stop(later, broker) for broker in range(4)]
+    assert [names(controller, stop["unwritable"]) for stop in stops] == [["foo"], ["foo"], ["foo"], []]
 
 
 def test_live_replicas_catch_up_without_a_start() -> None:

@@ -306,6 +306,7 @@ def test_controller_and_elections_agree(scope: str, rules: str) -> None:
 APART = {
     "reassignment-repeats-replicas": "slots hold no broker twice, as the controller's lists do",
     "unfence-clears-controlled-shutdown": "no record takes a broker out of its controlled shutdown",
+    "unclean-election-unconfigurable": "what is explored has no topic whose setting is not obeyed",
     "elr-keeps-isr-members": "the controller visits a partition twice that lists a broker in ISR and ELR",
 }
 """Variants of which the two cannot do the same, and why."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
+from types import CodeType
 from typing import Any
 
 import attrs
@@ -337,7 +339,10 @@ class Comparison:  # without slots, so that properties are worked out once
         if self.same:
             return []
         a, b = ({one.claim: one for one in of.judged if not one.claim.startswith(ALIKE)} for of in self.results)
-        said = {claim.id: claim.sentence for of in self.results for claim in of.claims}
+        asked = [{claim.id: claim for claim in of.claims} for of in self.results]
+        said = {id_: claim.sentence for of in asked for id_, claim in of.items()}
+        said |= {id_: f"{said[id_]} (B asks it otherwise)" for id_ in asked[0].keys() & asked[1].keys()
+                 if _written(asked[0][id_].predicate) != _written(asked[1][id_].predicate)}  # fmt: skip
         found = [PromiseChange(id_, said.get(id_, report.DEADLOCK_SAYS), a.get(id_), b.get(id_)) for id_ in {**a, **b}]
         changed = [one for one in found if one.words[0] != one.words[1] and (one.a or one.kind)]
         return sorted(changed, key=lambda one: (BROKEN, MENDED, CHANGED).index(one.kind))
@@ -451,6 +456,13 @@ def _has(side: Subject, choice: str) -> bool:
     """Whether a side has a choice on; one that only the other side has is not."""
     words = words_of(side.whole)
     return words is not None and choice in words.choices and words.has(side.setting.rules, choice)
+
+
+def _written(part: Any) -> Any:
+    """What a predicate says, wherever it is written: its code, without places."""
+    code = part if isinstance(part, CodeType) else getattr(inspect.unwrap(part), "__code__", None)
+    return code and (code.co_code, code.co_names, [_written(one) if isinstance(one, CodeType) else one
+                                                   for one in code.co_consts])  # fmt: skip
 
 
 def _decided(verdict: Verdict | None) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.ci.explore.diff import EXIT_DIFFERS, compare, sides
@@ -139,6 +139,16 @@ def test_promises_change_both_ways() -> None:
     ]  # fmt: skip
     assert broken["exit_code"] == EXIT_SAFETY
     assert [one["change"] for one in mended["properties"]] == ["broken", "mended"]
+
+
+def test_a_promise_that_is_asked_otherwise_is_said_to_be() -> None:
+    """Two promises of one id are compared, and where B asks another question, the row says so."""
+    at_most_6, at_most_2 = (evolve(COUNTER, properties=[kc.always("low", "it stays low", claim)])
+                            for claim in (lambda s: s.at <= 6, lambda s: s.at <= 2))  # fmt: skip
+    (row,) = diff(at_most_6, at_most_2, "")["properties"]
+    assert (row["change"], row["sentence"]) == ("broken", "it stays low (B asks it otherwise)")
+    (row,) = diff("base+stops", "base")["properties"][:1]
+    assert row["sentence"] == "it stays below 5"
 
 
 @pytest.mark.parametrize("defect", ["removed-replicas-stay-in-elr", "unregister-keeps-elr"])

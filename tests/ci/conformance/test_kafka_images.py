@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.tour.images import OF_ELR, SILENT, tour_of_images
+from kraftcheck.ci.conformance.kafka.tour.images import OF_ELR, SILENT, ImageSpace, ImageTour, tour_of_images
 from kraftcheck.ci.conformance.kafka.tour.report import TourRow
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.images.system import IMAGES
@@ -44,6 +45,17 @@ def test_a_wrong_rule_is_noticed(variant: str) -> None:
     row = toured(Build(NEWEST), f"kafka-{NEWEST}{variant}")
     assert row.differs
     assert all(cause.expected != cause.actual for cause in row.shown)
+
+
+def test_drawn_paths_find_a_wrong_rule() -> None:
+    """Of drawn paths each step is compared: they alone find a rule that differs, and say which path shows it."""
+    setting = IMAGES.setting("tiny", {"topics": 1}, rules=parse(f"kafka-{NEWEST}+snapshot-keeps-deleted"))
+    space, generator = ImageSpace.of(IMAGES, setting, ()), np.random.default_rng(0)
+    tour = ImageTour(Build(NEWEST), space, 1)
+    tour.walk([space.drawn(generator) for _ in range(20)], "FOLLOWS", 0, lambda *progress: None)
+    assert {action for action, _ in tour.causes} >= {"load_snapshot"}
+    assert tour.unbroken < tour.steps
+    assert all(cause.sequence[-1].startswith(cause.action) for cause in tour.causes.values())
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
 The controller's actions are records, and `publish`, `load_snapshot`, `start` and `stop` are what the loader of a broker
 does with `MetadataDelta`. Each step is taken at the end of the shortest path to its state, on an image and a delta as
-Kafka's classes leave them. A broker leads the partition where it is a replica, and follows another one in turn.
+Kafka's classes leave them; then paths are drawn, since what these keep may depend on the path. A broker leads the
+partition where it is a replica, and follows another one in turn.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ WRITTEN, REFUSED = 1, 2
 
 ROLES = {"FOLLOWS": 1, "LEADS": 2}
 """What the broker is of each partition: the argument of the driver, and the column `hosted` of a replica to make."""
+
+DRAWN, DRAWN_STEPS = 100, 40
+"""How many paths are drawn, and how many steps each has: what classes keep beside the state depends on the path."""
 
 BLOCK = 1000
 """Walks that are put at a time."""
@@ -126,6 +130,19 @@ class ImageSpace:
             way = self.ways[way[0]]
         return path[::-1]
 
+    def drawn(self, generator: np.random.Generator) -> list[Transition]:
+        """A path of drawn steps from an initial state, to where none is left that can be put."""
+        starts = [state for state, way in self.ways.items() if way is None]
+        path, state = list[Transition](), starts[int(generator.integers(len(starts)))]
+        for _ in range(DRAWN_STEPS):
+            able = [step for step in self.steps[state] if self.can_put(state, step[0])]
+            if not able:
+                break
+            number, after = able[int(generator.integers(len(able)))]
+            path.append((state, number))
+            state = after
+        return path
+
     def asks(self, number: int) -> bool:
         """Whether an action is put to the classes at all."""
         return self.instances[number].action.name not in SILENT
@@ -145,7 +162,7 @@ class ImageTour:
         build, space, topics: whose classes, the states, and how many topics these have.
         differing: transitions whose answers differ.
         causes: the shortest for each action and columns.
-        walks, steps: how many were taken.
+        walks, steps, unbroken: how many were taken, and how many of the steps come after none that differs.
         questions: the row of each transition but for where a walk begins.
     """
 
@@ -156,13 +173,8 @@ class ImageTour:
     causes: dict[tuple[str, tuple[str, ...]], ShortestDifference] = field(factory=dict)
     walks: int = 0
     steps: int = 0
+    unbroken: int = 0
     questions: dict[Transition, list[int]] = field(factory=dict)
-
-    @property
-    def inputs(self) -> Columns:
-        """The columns of a question."""
-        topics = [f"topics[{n}].{name}" for n in range(self.topics) for name in ("exists", "mine", "elr", "unassigned")]
-        return Columns.of([(name, 1) for name in ("begins", "action", "argument", "directories", *topics)], 1)
 
     @property
     def outputs(self) -> Columns:
@@ -175,30 +187,25 @@ class ImageTour:
             names += [*(f"changes[{n}].{name}" for name in change), f"hosted[{n}]"]
         return Columns.of([(name, 1) for name in names], 1)
 
-    def walk(self, ends: Sequence[Transition], role: str, report: TourProgress) -> None:
-        """Take the shortest path to each transition, and it, from an empty image; the last answers are compared."""
+    def walk(self, paths: Sequence[list[Transition]], role: str, first: int, report: TourProgress) -> None:
+        """Take paths from an empty image, and compare the answers to the steps of each from its place `first` on."""
         names = [one.action.name for one in self.space.instances]
         with JavaProcess(self.build, DRIVER, [str(self.topics), role, *names], self.outputs, SHORT_RUN) as kafka:
-            for first in range(0, len(ends), BLOCK):
-                block = ends[first : first + BLOCK]
-                paths = [[step for step in self.space.path(end) if self.space.asks(step[1])] for end in block]
-                answers = kafka.ask(self._rows(paths))
-                lasts = np.cumsum([len(path) for path in paths]) - 1
-                self.walks, self.steps = self.walks + len(block), self.steps + len(answers)
-                for end, row in zip(block, answers[lasts], strict=True):
-                    self._compare(end, self.outputs.read(row), ROLES[role])
+            for block in (paths[n : n + BLOCK] for n in range(0, len(paths), BLOCK)):
+                ways = [[path[: n + 1] for n, step in enumerate(path) if self.space.asks(step[1])] for path in block]
+                answers = iter(kafka.ask(self._rows(ways)))
+                for put in ways:
+                    rows = [(way, next(answers)) for way in put]
+                    for way, row in rows[first:]:
+                        self._compare(way, self.outputs.read(row), ROLES[role])
+                    differing = [n for n, way in enumerate(put, 1) if way[-1] in self.differing]
+                    self.walks, self.steps = self.walks + 1, self.steps + len(put)
+                    self.unbroken += differing[0] if differing else len(put)
                 report(f"{self.build} tour of images", self.steps, len(self.differing))
 
-    def unbroken(self, ends: Sequence[Transition]) -> int:
-        """How many steps of all walks come after none that differs."""
-        steps = ([step for step in self.space.path(end) if self.space.asks(step[1])] for end in ends)
-        return len(ROLES) * sum(
-            next((n for n, step in enumerate(path) if step in self.differing), len(path) - 1) + 1 for path in steps
-        )
-
-    def _rows(self, paths: Sequence[Sequence[Transition]]) -> Rows:
-        rows = [[int(n == 0), *self._question(step)] for path in paths for n, step in enumerate(path)]
-        return np.array(rows, dtype=np.int32).reshape(-1, self.inputs.width)
+    def _rows(self, ways: Sequence[Sequence[Sequence[Transition]]]) -> Rows:
+        rows = [[int(n == 0), *self._question(way[-1])] for put in ways for n, way in enumerate(put)]
+        return np.array(rows, dtype=np.int32)
 
     def _question(self, step: Transition) -> list[int]:
         if step not in self.questions:
@@ -209,14 +216,14 @@ class ImageTour:
             self.questions[step] = [number, int(argument), int(state.directories), *said]
         return self.questions[step]
 
-    def _compare(self, end: Transition, answer: dict[str, int], role: int) -> None:
-        expected = self.expected(end, answer, role)
+    def _compare(self, path: Sequence[Transition], answer: dict[str, int], role: int) -> None:
+        end, expected = path[-1], self.expected(path[-1], answer, role)
         names = tuple(name for name in expected if expected[name] != answer[name])
         if not names or end in self.differing:
             return
         self.differing.add(end)
         action = self.space.instances[end[1]].action.name
-        calls = tuple(str(self.space.instances[number]) for _, number in self.space.path(end))
+        calls = tuple(str(self.space.instances[number]) for _, number in path)
         shown = ShortestDifference(action, names, 1, calls, {name: answer[name] for name in names},
                                    {name: expected[name] for name in names})  # fmt: skip
         known = self.causes.get((action, names), shown)
@@ -268,14 +275,17 @@ def tour_of_images(
     asked = [end for end in every if space.asks(end[1])]
     ends = [end for end in asked if end[0] in space.put and space.can_put(*end)]
     tour = ImageTour(build, space, setting["topics"])
+    shortest, generator = [space.path(end) for end in ends], np.random.default_rng(seed)
+    drawn = [space.drawn(generator) for _ in range(DRAWN)]
     for role in ROLES:
-        tour.walk(ends, role, report)
+        tour.walk(shortest, role, -1, report)
+        tour.walk(drawn, role, 0, report)
     actions = {space.instances[number].action.name for _, number in ends}
     able = {space.instances[number].action.name for _, number in asked}
     causes = sorted(tour.causes.values(), key=lambda cause: -cause.transitions)
     return TourRow(
         str(build), system.name, setting.scope, False, len(space.ways), len(every), len(every) - len(asked), 0,
-        len(asked), len(asked) - len(ends), len(ends), tour.walks, tour.steps, tour.unbroken(ends),
+        len(asked), len(asked) - len(ends), len(ends), tour.walks, tour.steps, tour.unbroken,
         tuple(sorted(actions)), tuple(sorted(able - actions)), len(tour.differing), time.monotonic() - start,
         tuple(causes[:MOST_CAUSES]),
     )  # fmt: skip

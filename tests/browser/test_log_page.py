@@ -304,6 +304,8 @@ def test_a_large_cluster_stays_usable(page: Page, tmp_path: Path) -> None:
     page.locator("#lanes").evaluate("part => { part.scrollTop = part.scrollHeight; }")
     expect(page.locator(".lane").last).to_contain_text("broker 999")
     assert page.locator("*").count() < ELEMENTS
+    for width in (390, 1280, 1920):
+        check_width(page, tmp_path / "large.html", width)
 
 
 def check_width(page: Page, path: Path, width: int) -> None:

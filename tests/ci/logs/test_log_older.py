@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from kraftcheck.ci.logs.format.read import find
 from kraftcheck.ci.logs.report import ReplayOptions, Summary
-from tests.shared.captures import OLDER
+from kraftcheck.solvers.logs.explain.state import ELR_FEATURE
+from tests.shared.captures import CAPTURED, OLDER, batches
 from tests.shared.places import ROOT
 
 PAGE = ROOT / "docs" / "how-to" / "replay.md"
@@ -42,6 +44,22 @@ def test_a_captured_log_is_explained_whole(folder: Path) -> None:
     if folder.name < "kafka-3.9":
         assert summary.notes[0].startswith(f"the writer is Kafka {folder.name[6:9]}, ")
         assert replayed(folder, "kafka-3.9.2").unexplained
+
+
+def test_the_page_says_which_logs_have_elr() -> None:
+    """Logs with ELR on, off, switched on, and off and on again, are those that the page on captured logs names."""
+    levels: dict[str, list[int]] = {folder.name: [] for folder in CAPTURED.iterdir() if folder.is_dir()}
+    for folder in levels:
+        for entry in (entry for batch in batches(CAPTURED / folder) for entry in batch.entries):
+            if entry.type == "FEATURE_LEVEL_RECORD" and (entry.data or {})["name"] == ELR_FEATURE:
+                levels[folder].append((entry.data or {})["featureLevel"])
+    page = (ROOT / "docs" / "reference" / "captured-logs.md").read_text(encoding="utf-8")
+    told = page.partition("ELR exists since 4.0.")[2].partition("\n\n")[0]
+    named = [{*re.findall(r"`([\w.-]+)`", part)} for part in told.split(";")]
+    whole = [name for name, found in levels.items() if found == [1] and name != "trouble"]
+    off = [name for name, found in levels.items() if not found and not name.startswith("kafka-3")]
+    switched = [name for name, found in levels.items() if found == [1, 0, 1]]
+    assert named == [{*whole}, {*off}, {"trouble"}, {*switched}]
 
 
 @pytest.mark.parametrize("release", NEEDED)

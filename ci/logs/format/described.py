@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from attrs import define, field, frozen
@@ -48,6 +50,12 @@ _BESIDE = re.compile(
     r"|Received log directory information"
 )
 """Lines of kafka-get-offsets and kafka-log-dirs."""
+
+_VERSIONS = re.compile(
+    r"Feature: \S+\s+SupportedMinVersion: |\S+:\d+ \(id: (-?\d+) rack: (.*?)\) -> (?:\(|ERROR: (.*))$"
+    r"|\s*[A-Z]\w*\(\d+\): |\)$"
+)
+"""Lines of kafka-features, and of kafka-broker-api-versions, which name a broker and how it answers."""
 
 _ERROR = re.compile(
     r"Error while executing |Exception in thread |Caused by: |\s+at [\w.$/@]+\(|\s+\.\.\. \d+ more|"
@@ -133,7 +141,7 @@ class Shown:
         beside: lines of other tools that tell of log ends.
         error: where the tool failed while it printed, if it did.
         voters: the nodes that are shown to vote.
-        directory_error: whether kafka-log-dirs told an error of a directory.
+        failed: what tools of log directories and of versions say of a broker that is not well.
     """
 
     rows: dict[tuple[str, int], _Row] = field(factory=dict)
@@ -145,20 +153,22 @@ class Shown:
     beside: int = 0
     error: str = ""
     voters: set[int] = field(factory=set)
-    directory_error: bool = False
+    failed: dict[str, None] = field(factory=dict)
 
     def quiet(self) -> Iterator[str]:
         """Who does not do what its place in the cluster wants, so that the rest may be an old picture."""
         if self.quorum.get("LeaderId") == "-1":
             yield "the quorum has no leader, so that nobody is elected"
-        late = {node for node, ms in self.silent.items() if ms is not None and ms > SESSION_MS}
-        if late & self.voters:
-            yield f"{len(late & self.voters)} of {len(self.voters)} voters do not fetch from the quorum"
-        serving = {broker for row in self.rows.values() if row.leader != -1 for broker in (row.leader, *row.isr)}
-        if late & serving:
-            yield f"shown in sync, and does not fetch from the quorum: {_listed(late & serving)}"
-        if self.directory_error:
-            yield "kafka-log-dirs tells an error of a directory"
+        late, lag = self._late, self.quorum.get("MaxFollowerLagTimeMs", "")
+        if voters := late.keys() & self.voters:
+            so = " (no majority is left)" if 2 * len(voters) >= len(self.voters) else ""
+            silent = _listed(voters, late)
+            yield f"{len(voters)} of {len(self.voters)} voters do not fetch from the quorum{so}: {silent}"
+        elif lag.isdecimal() and int(lag) > SESSION_MS:
+            yield f"a voter of the quorum is {int(lag) // 1000} s behind"
+        if brokers := late.keys() - self.voters - self._fenced:
+            yield f"shown as live, and does not fetch from the quorum: {_listed(brokers, late)}"
+        yield from self.failed
 
     def in_part(self) -> Iterator[str]:
         """What says that there may be partitions, or configurations, that are not shown."""
@@ -189,13 +199,23 @@ class Shown:
         """The brokers of which only replicas are not in sync that are being added: that tells nothing of the broker."""
         led = [row for row in self.rows.values() if row.leader != -1]
         late = {broker for row in led for broker in row.replicas if broker not in (*row.isr, *row.adding)}
-        silent = {node for node, ms in self.silent.items() if ms is not None and ms > SESSION_MS}
         in_sync = {broker for row in led for broker in row.isr}
-        return {broker for row in led for broker in row.adding} - late - silent - in_sync - self._barred
+        return {broker for row in led for broker in row.adding} - late - self._late.keys() - in_sync - self._barred
 
     @property
     def _fetching(self) -> set[int]:
         return {node for node, ms in self.silent.items() if ms is not None and ms <= SESSION_MS}
+
+    @property
+    def _fenced(self) -> set[int]:
+        return {*self.brokers()} - self.live
+
+    @property
+    def _late(self) -> dict[int, str]:
+        """The nodes that should have fetched from the quorum, and for how long they have not."""
+        late = {node: ms for node, ms in self.silent.items() if ms is not None and ms > SESSION_MS}
+        told = {node: f"{node} for {ms // 1000} s" for node, ms in late.items()}
+        return {node: told[node] if late[node] < NEVER else f"{node} since the leader was elected" for node in late}
 
     @property
     def _barred(self) -> set[int]:
@@ -223,8 +243,8 @@ class Shown:
     def notes(self) -> Iterator[str]:
         """What a text does not tell, and what it tells of the quorum."""
         yield "WARNING: of kafka-topics --describe: it tells no epochs, no directories, no times and no history"
-        if down := [str(broker) for broker in self.brokers() if broker not in self.live | self.starting]:
-            yield f"WARNING: in no ISR that has a leader, so taken to be fenced: {', '.join(down)}"
+        if down := self._fenced - self.starting:
+            yield f"WARNING: in no ISR that has a leader, so taken to be fenced: {_listed(down)}"
         if self.joining:
             yield f"WARNING: in no ISR, but only being added, so taken to be live: {_listed(self.joining)}"
         for broker in sorted(self.starting):
@@ -242,10 +262,9 @@ class Shown:
         if (leader := self.quorum.get("LeaderId")) is not None:
             lag = self.quorum.get("MaxFollowerLag", "an unknown number of")
             led = f"the quorum is led by {leader}, its slowest follower {lag} records behind"
-            yield f"WARNING: {'the quorum has no leader' if leader == '-1' else led}"
-        if late := [f"{node} for {ms // 1000} s" if ms < NEVER else f"{node} since the leader was elected"
-                    for node, ms in self.silent.items() if ms and ms > SESSION_MS]:  # fmt: skip
-            yield f"WARNING: has not fetched from the quorum: {', '.join(late)}"
+            yield from () if leader == "-1" else (f"WARNING: {led}",)
+        if late := self._late.keys() & self._fenced - self.voters:
+            yield f"WARNING: has not fetched from the quorum: {_listed(late, self._late)}"
         if self.beside:
             lines = "1 line" if self.beside == 1 else f"{self.beside} lines"
             tools = "kafka-log-dirs or kafka-get-offsets"
@@ -287,7 +306,9 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
             nodes.append((match.group(1), int(match.group(4)), match.group(6) is not None, match.group(7)))
         elif _BESIDE.match(line):
             found.beside += 1
-            found.directory_error |= re.search(r'"error": ?"', line) is not None
+            found.failed.update(dict.fromkeys(_failed_directories(line)))
+        elif match := _VERSIONS.match(line):
+            found.failed.update(dict.fromkeys(_unanswered(match)))
         elif _ERROR.match(line):
             found.error = found.error or place
         elif line.strip() and not line.startswith("NodeId"):
@@ -336,8 +357,8 @@ def _number(told: Mapping[str, str], key: str) -> int:
     return int(told[key])
 
 
-def _listed(brokers: set[int]) -> str:
-    return ", ".join(map(str, sorted(brokers)))
+def _listed(brokers: Set[int], words: Mapping[int, str] = MappingProxyType({})) -> str:
+    return ", ".join(words.get(broker, str(broker)) for broker in sorted(brokers))
 
 
 def _ids(text: str) -> tuple[int, ...]:
@@ -366,6 +387,28 @@ def _silences(shown: Shown, nodes: Sequence[tuple[str, int, bool, str]]) -> None
         text = shown.quorum.get(key, "")
         for node in re.findall(r'"id": ?(\d+)', text) if "{" in text else re.findall(r"\d+", text):
             shown.silent.setdefault(int(node), None)
+            shown.voters |= {int(node)} if key == "CurrentVoters" else set()
+
+
+def _failed_directories(line: str) -> Iterator[str]:
+    """What has failed by a line of kafka-log-dirs."""
+    try:
+        brokers = json.loads(line).get("brokers", ()) if line.startswith("{") else ()
+        errors = [(broker["broker"], one["error"]) for broker in brokers for one in broker["logDirs"] if one["error"]]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        yield "what kafka-log-dirs prints is not whole"
+        return
+    for broker, error in errors:
+        yield f"kafka-log-dirs tells an error of a directory of broker {broker}: {str(error).rpartition('.')[2]}"
+
+
+def _unanswered(match: re.Match[str]) -> Iterator[str]:
+    """What a line of kafka-broker-api-versions says of a broker that is not well."""
+    broker, more, error = match.groups()
+    if error is not None:
+        yield f"broker {broker} does not answer: {error.rpartition('.')[2]}"
+    elif "isFenced: true" in (more or ""):
+        yield f"broker {broker} is fenced, as kafka-broker-api-versions has it"
 
 
 def _records(shown: Shown) -> Iterator[tuple[str, int, dict[str, Any]]]:

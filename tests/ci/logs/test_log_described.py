@@ -225,6 +225,10 @@ def test_a_live_broker_that_should_lead_has_lost_the_directory(tmp_path: Path) -
     assert any("its directory is taken to have failed: t-1 on 1" in str(one) for one in found["doubts"])
 
 
+DIRECTORIES = '{"brokers":[{"broker":2,"logDirs":[{"partitions":[],"error":%s,"logDir":"/d"}]}],"version":1}\n'
+"""What kafka-log-dirs prints of a directory, with its error."""
+
+
 def quorum(*nodes: tuple[int, int, str]) -> str:
     """The rows of `kafka-metadata-quorum describe --replication`: node, time of its last fetch, and status."""
     rows = ((100, 1_000_000, "Leader"), *nodes)
@@ -236,11 +240,21 @@ def quorum(*nodes: tuple[int, int, str]) -> str:
     ("beside", "told"),
     [
         ("ClusterId: x\nLeaderId: -1\n", "the quorum has no leader"),
-        (quorum((1, 400_000, "Observer"), (2, 999_000, "Observer")), "in sync, and does not fetch from the quorum: 1;"),
-        (quorum((3001, 400_000, "Follower"), (3002, 999_000, "Follower")), "1 of 3 voters do not fetch"),
+        (quorum((1, 400_000, "Observer"), (2, 999_000, "Observer")),
+         "live, and does not fetch from the quorum: 1 for 600 s;"),
+        (quorum((3001, 400_000, "Follower"), (3002, 999_000, "Follower")),
+         "1 of 3 voters do not fetch from the quorum: 3001 for 600 s;"),
+        (quorum((3001, 400_000, "Follower"), (3002, -1, "Follower")),
+         "2 of 3 voters do not fetch from the quorum (no majority is left): 3001 for 600 s, 3002 since the leader was"),
         (quorum((3001, -1, "Follower")), "1 of 2 voters do not fetch"),
-        ('{"brokers":[{"broker":1,"logDirs":[{"error":"KafkaStorageException","logDir":"/d"}]}],"version":1}\n',
-         "kafka-log-dirs tells an error of a directory"),
+        ("LeaderId: 100\nMaxFollowerLagTimeMs:   9001\n", "a voter of the quorum is 9 s behind"),
+        (DIRECTORIES % '"org.apache.kafka.common.errors.KafkaStorageException"',
+         "kafka-log-dirs tells an error of a directory of broker 2: KafkaStorageException;"),
+        (DIRECTORIES[:40] + "\n", "what kafka-log-dirs prints is not whole;"),
+        ("k2:9092 (id: 2 rack: null isFenced: true) -> (\n\tProduce(0): 0 to 12 [usable: 12]\n)\n",
+         "broker 2 is fenced, as kafka-broker-api-versions has it;"),
+        ("k2:9092 (id: 2 rack: r1) -> ERROR: org.apache.kafka.common.errors.DisconnectException\n",
+         "broker 2 does not answer: DisconnectException;"),
     ],
 )  # fmt: skip
 def test_who_is_silent_is_said_first(beside: str, told: str, tmp_path: Path) -> None:
@@ -249,6 +263,15 @@ def test_who_is_silent_is_said_first(beside: str, told: str, tmp_path: Path) -> 
     assert code == 10
     assert told in line
     assert "may be stopped now" not in rest
+
+
+def test_what_other_tools_show_to_be_up_is_passed_over(tmp_path: Path) -> None:
+    """A quorum that fetches, whole directories, features and versions of requests change nothing."""
+    versions = "\n\tProduce(0): 0 to 12 [usable: 12],\n\tUNKNOWN(99): 0\n)\n"
+    beside = quorum(*((node, 999_900, "Observer") for node in (1, 2, 3)), (101, 999_900, "Follower"))
+    beside += DIRECTORIES % "null" + "k2:9092 (id: 2 rack: null isFenced: false) -> (" + versions
+    beside += "Feature: kraft.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 1\n"
+    assert first_line(ONE + WELL + beside, tmp_path)[:2] == first_line(ONE + WELL, tmp_path)[:2]
 
 
 OFFLINE_1 = OFFLINE.replace("Elr: 2", "Elr: ")

@@ -294,6 +294,8 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Ite
         suffix = Path(path.stem).suffix if suffix == ".gz" else suffix
         if not is_whole:
             skipped.lacks(CUT, f"WARNING: {name}: the compressed file is cut off: what it held behind is missing")
+    if kind := segments.archive_of(data):
+        raise LogError(f"{name}: {kind}; unpack it, and give the folder or file that was in it")
     encoding = pasted.encoding_of(data)
     segment = suffix in BINARY or (path == STDIN and b"\0" in data[:_HEAD] and encoding == "utf-8-sig")
     if segment and not data.startswith((b"Dumping", b"SLF4J", b"{")):
@@ -332,6 +334,10 @@ def _text(text: str, name: str, skipped: SkipCount, part: str, is_whole: bool) -
         begin = next((line for line in lines if texts.form_of(line) == texts.DUMP), "")
         if begin.startswith("|") and not begin.startswith(("| offset:", "| key:", "| payload:")):
             raise LogError(f"{name}: the lines of a table, which Kafka's tools do not print; give what they print")
+        if texts.begins_a_log(begin):
+            skipped.lacks("the lines of batches are missing", f"WARNING: {name}: {_NO_BATCHES}")
+            yield part, texts.record_batches(lines, name, skipped.problem)
+            return
         if begin.startswith("|"):
             raise LogError(f"{name}: the text begins within a batch, so that what was before is missing; {_WHOLE}")
         whole = texts.without_tail(lines)
@@ -409,6 +415,8 @@ CUT = "the log is cut off"
 
 SKIPPED = "what cannot be decoded is skipped"
 """The same where that was allowed."""
+
+_NO_BATCHES = "records of one time are taken as a batch, and there are no epochs of the quorum's leader"
 
 NO_OFFSETS = (
     "WARNING: the records have no offsets, which are counted from 0: what compares them with epochs of brokers is not "

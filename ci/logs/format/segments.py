@@ -208,6 +208,10 @@ def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> 
         position += size
 
 
+DAMAGED = ": damaged; copy the file anew, or status --allow-skipped 1 tells of what is whole"
+"""What is said of bytes that no controller wrote so, with the mend."""
+
+
 def _size(data: bytes, position: int, name: str, problem: Problem) -> int:
     """The bytes of the batch that begins here; 0 where there is none."""
     remaining = len(data) - position
@@ -223,7 +227,7 @@ def _size(data: bytes, position: int, name: str, problem: Problem) -> int:
     elif position == 0 and data[MAGIC_AT] != MAGIC:
         problem(place, "no metadata log: no record batch begins here")
     else:
-        problem(place, f"a batch of {size} bytes, but {remaining} are left")
+        problem(place, f"a batch of {size} bytes, but {remaining} are left{DAMAGED}")
     return 0
 
 
@@ -303,7 +307,7 @@ def time_of(milliseconds: int) -> int | None:
 
 def _check_sum(data: bytes, base: int, crc: int) -> None:
     if google_crc32c.value(data[CRC_FROM:]) != crc:
-        raise WireError(f"batch at offset {base}: the checksum does not match")
+        raise WireError(f"batch at offset {base}: the checksum does not match{DAMAGED}")
 
 
 def _plain(data: bytes, budget: int) -> bytes:
@@ -360,6 +364,24 @@ def unpacked(data: bytes, most: int) -> tuple[bytes, bool]:
             return bytes(found), False
         data = stream.unused_data.lstrip(b"\0")
     return bytes(found), True
+
+
+_ARCHIVES = {
+    b"PK\3\4": "a zip archive", b"\xfd7zXZ\0": "packed by xz", b"BZh": "packed by bzip2", b"7z\xbc\xaf": "a 7z archive",
+    b"\x28\xb5\x2f\xfd": "packed by zstd",
+}  # fmt: skip
+_TAR, _TAR_AT = b"ustar", 257
+
+
+def archive_of(data: bytes) -> str:
+    """Of bytes that are packed otherwise than by gzip, or are an archive, how; empty for others.
+
+    >>> archive_of(b"BZh91AY"), archive_of(b"Dumping 0.log")
+    ('packed by bzip2', '')
+    """
+    if data.startswith(_TAR, _TAR_AT):
+        return "a tar archive"
+    return next((kind for magic, kind in _ARCHIVES.items() if data.startswith(magic)), "")
 
 
 def _entry(batch: Bytes, base: int, number: int, control: bool) -> LogEntry:

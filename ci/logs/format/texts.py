@@ -21,7 +21,7 @@ BATCH = re.compile(
     r"baseOffset: (-?\d+) lastOffset: (-?\d+) count: (\d+) .*?partitionLeaderEpoch: (-?\d+) .*?"
     r"isControl: (\w+) .*?(?:(?:Create|LogAppend)Time: (-?\d{1,20}) .*)?isvalid: (\w+)"
 )
-_RECORD = re.compile(r"\| offset: (\d+) ")
+_RECORD = re.compile(r"\| offset: (\d+) (?:(?:Create|LogAppend)Time: (-?\d{1,20}) )?")
 _PAYLOAD = re.compile(r" payload: (\{.*\})$")
 _CONTROL = re.compile(r" controlType: (\w+)\((-?\d+)\)| (\w+):? (\{.*\})$")
 _LEADER = re.compile(r'"leaderId":(-?\d+)')
@@ -80,6 +80,32 @@ def dump_batches(lines: Iterable[str], name: str, problem: Problem, first: int =
         elif not _OTHER_LINES.match(text):
             problem(place, f"not a line of the dump tool: {text[:60]!r}; give a segment, a checkpoint, or its dump")
     yield from _finish(open_batch, entries, due, problem)
+
+
+def begins_a_log(line: str) -> bool:
+    """Whether the line of a record is the first of a log: of its first offset, or of that behind the quorum's own."""
+    record = _RECORD.match(line)
+    return record is not None and int(record.group(1)) <= 1
+
+
+def record_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch]:
+    """The batches of the output without the lines that begin them, as `grep payload` leaves it.
+
+    Records that follow each other, and were written at the same time, are taken as one batch; a single offset that is
+    missing as a record of the quorum itself, which has no payload.
+    """
+    found = [(record, f"{name}:{number}") for number, line in enumerate(lines, 1) if (record := _RECORD.match(line))]
+    numbered = (((int(one[0].group(1)) - index, one[0].group(2)), one) for index, one in enumerate(found))
+    due = 0
+    for (_, time), group in groupby(numbered, itemgetter(0)):
+        rows = [row for _, row in group]
+        base, place = int(rows[0][0].group(1)), rows[0][1]
+        if base == due + 1:
+            yield Batch(due, due, 0, (LogEntry(due, "LEADER_CHANGE", 0, {}),), place, True)
+        control = _PAYLOAD.search(rows[0][0].string) is None
+        read = [_entry(record.string.rstrip(), control, base, at, problem) for record, at in rows]
+        due, entries = base + len(rows), tuple(entry for entry in read if entry is not None)
+        yield Batch(base, due - 1, 0, entries, place, control, segments.time_of(int(time or -1)))
 
 
 def _finish(batch: Batch | None, entries: list[LogEntry], due: int, problem: Problem) -> Iterator[Batch]:

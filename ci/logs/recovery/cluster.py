@@ -112,6 +112,13 @@ class RealCluster:
         known = self.controller.registration(broker)
         return "not registered" if known is None else "live" if known.is_active() else "fenced"
 
+    def passed_over(self) -> Iterator[str]:
+        """Which of the logs that were given are none of a replica."""
+        known = {(place, broker) for place in self.rows for broker in self._replicas(place)}
+        given = sorted(self.ends.logs.keys() - known)
+        others = [f"{broker} has no replica of {_name(place)}" for place, broker in given]
+        yield from [f"passed over of what --logs tells: {', '.join(others)}"] if others else ()
+
     def advice(self, finding: Finding) -> Iterator[str]:
         """What electing the chosen replica costs, and how Kafka's own tool comes to elect it."""
         place, chosen = finding.place, finding.chosen
@@ -125,7 +132,10 @@ class RealCluster:
         logs, in_bytes = self.ends.of(place, self._replicas(place))
         if in_bytes:
             yield f"{_name(place)}: chosen by bytes, without epochs, which need not be the log that has most"
-        if loss := self.loss(place, chosen):
+        alike = [broker for broker, log in logs.items() if not in_bytes and log == logs[chosen]]
+        if whole := [broker for broker in alike if not self.loss(place, broker) and broker != chosen]:
+            yield f"{_name(place)}: the log of {chosen} ends as that of {whole[0]}, which has all that was acknowledged"
+        elif loss := self.loss(place, chosen):
             yield f"{_name(place)}: with {chosen} as leader{loss}"
         known = self.ends.acknowledged.get(place)
         if known is not None and not in_bytes and logs[chosen].length < known:

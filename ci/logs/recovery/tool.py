@@ -369,7 +369,8 @@ def _given_rules(rules: str) -> str | None:
 
 def _advise(screen: Screen, cluster: RealCluster, plan_: UncleanRecoveryPlan, ballot: Path | None) -> None:
     """What each election costs, before anything is done, and the file for Kafka's own tool."""
-    for line in (*cluster.end.doubts(), *(line for one in plan_.findings for line in cluster.advice(one))):
+    advice = (line for one in plan_.findings for line in cluster.advice(one))
+    for line in (*cluster.end.doubts(), *cluster.passed_over(), *advice):
         screen.one_line(line)
     screen.one_line(NO_RELEASE)
     if ballot is not None:

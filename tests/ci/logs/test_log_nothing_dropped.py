@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import struct
 from collections.abc import Callable
@@ -319,6 +320,20 @@ def test_a_segment_that_ends_within_a_batch_is_cut_off(tmp_path: Path) -> None:
     assert alone.out.startswith("the log is cut off; ")
     assert folder.out.startswith("the log is cut off; ")
     assert condition_of(tmp_path, ReplayOptions(None, grows=True))["exit"] == 0
+
+
+def test_damaged_bytes_are_refused_with_the_way_to_what_is_whole(tmp_path: Path) -> None:
+    """Noise behind the last batch, and a flipped byte in it, are named with the option that reads the rest."""
+    whole, path = cut(0, 20), tmp_path / SEGMENT
+    noise = random.Random(20).randbytes(5000)
+    for data, told in ((whole + noise, "5000 are left"), (whole[:-1] + b"!", "the checksum does not match")):
+        path.write_bytes(data)
+        refusal = kraftcheck("status", path).refusal()
+        assert told in refusal
+        assert "--allow-skipped 1" in refusal
+        ran = kraftcheck("status", path, "--allow-skipped", "1")
+        assert ran.code == 10
+        assert ran.out.startswith("what cannot be decoded is skipped; of those shown")
 
 
 def test_a_snapshot_ahead_of_its_segments_is_what_is_read(tmp_path: Path) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
 import json
+import lzma
 import re
 import subprocess
 import sys
+import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.logs.condition import condition_of
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.pasted import clean
 from kraftcheck.ci.logs.format.read import NO_OFFSETS, LogError, SkipCount, find, read
@@ -143,6 +149,49 @@ def test_a_text_that_begins_within_a_batch_is_refused(tmp_path: Path) -> None:
     path.write_text("".join(LINES[-1:]), encoding="utf-8")
     with pytest.raises(LogError, match="begins within a batch, so that what was before is missing"):
         batches(path)
+
+
+def test_records_without_the_lines_of_batches_are_read(tmp_path: Path) -> None:
+    """What `grep payload` leaves of a dump shows the same cluster, but never all; a record that is missing is named."""
+    path, lines = tmp_path / "records.txt", [line for line in LINES if " payload: " in line]
+    path.write_text("".join(lines), encoding="utf-8")
+    found, whole = (condition_of(place, ReplayOptions(None)) for place in (path, OUTAGE))
+    keys = ("partitions", "offset", "time")
+    assert [found[key] for key in keys] == [whole[key] for key in keys]
+    assert found["in_part_because"] == ["the lines of batches are missing"]
+    path.write_text("".join((*lines[:7], *lines[9:])), encoding="utf-8")
+    with pytest.raises(LogError, match=r"records.txt:8: offset 8 should follow, but the batch begins at 10"):
+        batches(path)
+
+
+def _tar(data: bytes) -> bytes:
+    packed, info = io.BytesIO(), tarfile.TarInfo("log.txt")
+    info.size = len(data)
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def _zip(data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("log.txt", data)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("pack", "kind"),
+    [
+        (_tar, "a tar archive"), (lambda data: gzip.compress(_tar(data)), "a tar archive"), (_zip, "a zip archive"),
+        (lzma.compress, "packed by xz"), (bz2.compress, "packed by bzip2"),
+    ],
+)  # fmt: skip
+def test_archives_are_to_be_unpacked(pack: Callable[[bytes], bytes], kind: str, tmp_path: Path) -> None:
+    """An archive that is not unpacked here is named as what it is, with the mend, whatever its file is called."""
+    for name in ("log.tgz", "log.txt", "0.log"):
+        (tmp_path / name).write_bytes(pack(TEXT.encode()))
+        with pytest.raises(LogError, match=rf"{name}: {kind}; unpack it"):
+            batches(tmp_path / name)
 
 
 @pytest.mark.parametrize("text", [TEXT.encode(), TEXT.encode("utf-16")], ids=["UTF-8", "UTF-16"])

@@ -87,6 +87,26 @@ def test_an_epoch_counts_before_a_length(topics: Path, tmp_path: Path) -> None:
     assert "t-1: designate 3" in recover(topics, "--logs", f"1={long}", "--logs", f"3={later}").out
 
 
+def test_a_log_of_no_replica_is_named(topics: Path, tmp_path: Path) -> None:
+    """A dump that is given as that of a broker without such a replica, or of no such partition, is not silent."""
+    log = dump(tmp_path / "log", 100, 5)
+    ran = recover(topics, "--logs", f"9={log}")
+    assert ran.code == 1
+    assert "passed over of what --logs tells: 9 has no replica of t-1" in ran.out
+    assert "passed over of" not in recover(topics, "--logs", f"1={log}").out
+
+
+def test_a_log_that_ends_as_a_whole_one_loses_nothing(topics: Path, tmp_path: Path) -> None:
+    """Where the only eligible replica's log ends alike, no loss is told of the one that is chosen."""
+    log, short = dump(tmp_path / "log", 100, 5), dump(tmp_path / "short", 99, 5)
+    ran = recover(topics, "--logs", f"1={log}", "--logs", f"2={log}")
+    assert "t-1: designate 1" in ran.out
+    assert "the log of 1 ends as that of 2, which has all that was acknowledged" in ran.out
+    assert "with 1 as leader, without" not in ran.out
+    ran = recover(topics, "--logs", f"1={log}", "--logs", f"2={short}")
+    assert "with 1 as leader, without" in ran.out
+
+
 def test_sizes_are_bytes_and_said_to_be(topics: Path, tmp_path: Path) -> None:
     """What kafka-log-dirs prints is compared where nothing better is known, with a warning; an end outweighs it."""
     text = (REAL / "log-dirs.txt").read_text(encoding="utf-8").replace('"strict-1"', '"t-1"').replace(":0,", ":3,")

@@ -57,11 +57,11 @@ def test_files_do_not_depend_on_threads_or_rounds(tmp_path: Path, monkeypatch: p
     assert max(len(level.files) for level in small.commits) > 1
 
     def by_place(out: Path) -> list[tuple[Any, ...]]:
-        names = ("depth", "id", "parent", "action", "w0")
+        names = ("id", "parent", "action", "w0")
         return sorted(row for part in rows_of(out) for row in zip(*(part[name] for name in names), strict=True))
 
     assert by_place(tmp_path / "small") == by_place(tmp_path / "one")
-    assert len({row[4] for row in by_place(tmp_path / "one")}) == len(by_place(tmp_path / "one")) == run.distinct
+    assert len({row[3] for row in by_place(tmp_path / "one")}) == len(by_place(tmp_path / "one")) == run.distinct
 
 
 @pytest.mark.parametrize(

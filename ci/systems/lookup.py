@@ -21,7 +21,6 @@ import click
 from attrs import frozen
 
 from kraftcheck import model
-from kraftcheck.ci.systems.added import is_on
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -116,6 +115,8 @@ def at_fault(name: str, system: System, setting: Setting, fault: object) -> Refu
 
     Of a changed system it begins with those of the changes that are there else, for the rest is shipped.
     """
+    from kraftcheck.ci.systems.added import is_on  # needs arrays, which lists and help do without
+
     line, said = _LINE.search(str(fault)), str(fault)
     at = "" if line is None else line["before"] or line["after"]
     own = "" if at.startswith(_PACKAGE) else at.rpartition("/")[2]

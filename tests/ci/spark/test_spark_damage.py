@@ -116,7 +116,7 @@ def manifests(out: Path) -> list[Path]:
 
 def level_files(out: Path) -> list[Path]:
     """The level files in a folder, by depth."""
-    return sorted((out / "levels").glob("*/*.parquet"))
+    return sorted((out / "levels").glob("*/*.parquet"), key=lambda file: (int(file.parent.name[6:]), file))
 
 
 KINDS: dict[str, Callable[[Path], list[Path]]] = {

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
 
@@ -34,7 +34,10 @@ SESSION_MS = 9000
 """How long a broker may be silent before it is fenced: broker.session.timeout.ms, unless set."""
 
 NEVER = 1 << 62
-"""Stands for how long a node has been silent that has not fetched since the leader was elected."""
+"""Stands for how long a node has been silent that has not caught up since the leader was elected."""
+
+UNLISTED = NEVER + 1
+"""The same of a node that is not listed: the leader drops an observer that does not fetch."""
 
 _KEYS = re.compile(
     r"(Topic|TopicId|PartitionCount|ReplicationFactor|Configs|Partition|Leader|Replicas|Isr|Adding Replicas"
@@ -137,7 +140,7 @@ class Shown:
         factors: of each topic how many replicas its first partition has.
         quorum: of the quorum what is told of it, by its name.
         named: what a topic is called in notes.
-        silent: of each node that fetches from the quorum for how many milliseconds it has not, if that is told.
+        silent: of each node for how many milliseconds it has not fetched what the quorum has, if that is told.
         beside: lines of other tools that tell of log ends.
         error: where the tool failed while it printed, if it did.
         voters: the nodes that are shown to vote.
@@ -160,14 +163,16 @@ class Shown:
         if self.quorum.get("LeaderId") == "-1":
             yield "the quorum has no leader, so that nobody is elected"
         late, lag = self._late, self.quorum.get("MaxFollowerLagTimeMs", "")
+        lag = str(NEVER) if lag == "-1" and self.quorum.get("MaxFollowerLag") != "0" else lag
         if voters := late.keys() & self.voters:
             so = " (no majority is left)" if 2 * len(voters) >= len(self.voters) else ""
             silent = _listed(voters, late)
-            yield f"{len(voters)} of {len(self.voters)} voters do not fetch from the quorum{so}: {silent}"
+            yield f"{len(voters)} of {len(self.voters)} voters do not keep up with the quorum{so}: {silent}"
         elif lag.isdecimal() and int(lag) > SESSION_MS:
-            yield f"a voter of the quorum is {int(lag) // 1000} s behind"
+            is_late = f"is {int(lag) // 1000} s behind" if int(lag) < NEVER else "has never caught up"
+            yield f"a voter of the quorum {is_late}"
         if brokers := late.keys() - self.voters - self._fenced:
-            yield f"shown as live, and does not fetch from the quorum: {_listed(brokers, late)}"
+            yield f"shown as live, and does not keep up with the quorum: {_listed(brokers, late)}"
         yield from self.failed
 
     def in_part(self) -> Iterator[str]:
@@ -190,9 +195,13 @@ class Shown:
     @cached_property
     def live(self) -> set[int]:
         """The brokers that are not taken to be fenced."""
+        return self.leading | (self._fetching | self.joining) - self._barred
+
+    @property
+    def leading(self) -> set[int]:
+        """The brokers that lead a partition, or are in sync with who leads it."""
         rows = self.rows.values()
-        leading = {broker for row in rows if row.leader != -1 for broker in (row.leader, *row.isr)}
-        return leading | (self._fetching | self.joining) - self._barred
+        return {broker for row in rows if row.leader != -1 for broker in (row.leader, *row.isr)}
 
     @cached_property
     def joining(self) -> set[int]:
@@ -212,10 +221,11 @@ class Shown:
 
     @property
     def _late(self) -> dict[int, str]:
-        """The nodes that should have fetched from the quorum, and for how long they have not."""
+        """The nodes that should have what the quorum has, and for how long they have not."""
         late = {node: ms for node, ms in self.silent.items() if ms is not None and ms > SESSION_MS}
         told = {node: f"{node} for {ms // 1000} s" for node, ms in late.items()}
-        return {node: told[node] if late[node] < NEVER else f"{node} since the leader was elected" for node in late}
+        words = {NEVER: "{} since the leader was elected", UNLISTED: "{} (not listed)"}
+        return {node: words.get(ms, told[node]).format(node) for node, ms in late.items()}
 
     @property
     def _barred(self) -> set[int]:
@@ -264,7 +274,7 @@ class Shown:
             led = f"the quorum is led by {leader}, its slowest follower {lag} records behind"
             yield from () if leader == "-1" else (f"WARNING: {led}",)
         if late := self._late.keys() & self._fenced - self.voters:
-            yield f"WARNING: has not fetched from the quorum: {_listed(late, self._late)}"
+            yield f"WARNING: does not keep up with the quorum: {_listed(late, self._late)}"
         if self.beside:
             lines = "1 line" if self.beside == 1 else f"{self.beside} lines"
             tools = "kafka-log-dirs or kafka-get-offsets"
@@ -292,7 +302,7 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
         name: of the file.
         problem: called for every line that cannot be read.
     """
-    found, nodes = Shown(), list[tuple[str, int, bool, str]]()
+    found, nodes = Shown(), list[_Node]()
     for number, line in enumerate(lines, 1):
         place = f"{name}:{number}"
         if form_of(line) == TOPICS:
@@ -303,7 +313,8 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
         elif match := _QUORUM.match(line):
             found.quorum[match.group(1)] = match.group(2)
         elif match := _NODE.match(line):
-            nodes.append((match.group(1), int(match.group(4)), match.group(6) is not None, match.group(7)))
+            times = int(match.group(4)), int(match.group(5))
+            nodes.append((int(match.group(1)), times, match.group(6) is not None, match.group(7)))
         elif _BESIDE.match(line):
             found.beside += 1
             found.failed.update(dict.fromkeys(_failed_directories(line)))
@@ -376,18 +387,24 @@ def _uuid(text: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()[:16]).decode().rstrip("=")
 
 
-def _silences(shown: Shown, nodes: Sequence[tuple[str, int, bool, str]]) -> None:
-    """How long each node has been silent; the leader has always just fetched, so that its time is now."""
-    now = next((time for _, time, _, status in nodes if status == "Leader"), None)
-    for node, time, is_ago, status in nodes:
-        since = None if now is None or now < 0 else NEVER if time < 0 else now - time
-        shown.silent[int(node)] = time if is_ago else since
-        shown.voters |= {int(node)} if status in ("Leader", "Follower") else set()
+_Node: TypeAlias = tuple[int, tuple[int, int], bool, str]
+"""A node, when it fetched and when it had caught up, whether these are how long ago that was, and its status."""
+
+
+def _silences(shown: Shown, nodes: Sequence[_Node]) -> None:
+    """How long each node has been silent, or behind; the leader has always just fetched, so that its time is now."""
+    now = max((times[0] for _, times, _, _ in nodes), default=-1)
+    for node, times, is_ago, status in nodes:
+        since = max(times) if is_ago else now - min(times)
+        shown.silent[node] = None if now < 0 else NEVER if min(times) < 0 else since
+        shown.voters |= {node} if status in ("Leader", "Follower") else set()
     for key in ("CurrentVoters", "CurrentObservers"):
         text = shown.quorum.get(key, "")
-        for node in re.findall(r'"id": ?(\d+)', text) if "{" in text else re.findall(r"\d+", text):
-            shown.silent.setdefault(int(node), None)
-            shown.voters |= {int(node)} if key == "CurrentVoters" else set()
+        for named in re.findall(r'"id": ?(\d+)', text) if "{" in text else re.findall(r"\d+", text):
+            shown.silent.setdefault(int(named), None)
+            shown.voters |= {int(named)} if key == "CurrentVoters" else set()
+    if nodes or "CurrentObservers" in shown.quorum:
+        shown.silent |= dict.fromkeys(shown.leading - shown.silent.keys(), UNLISTED)
 
 
 def _failed_directories(line: str) -> Iterator[str]:

@@ -214,7 +214,7 @@ def test_a_broker_that_fetches_from_the_quorum_is_live(tmp_path: Path) -> None:
     brokers = condition(ALL + quorum, tmp_path)["brokers"]
     assert [row["state"] for row in brokers] == ["live", "starting", "live"]
     late = condition(ALL + quorum.replace("999500", "900000"), tmp_path)
-    assert "WARNING: has not fetched from the quorum: 2 for 100 s, 3 for 100 s" in late["doubts"]
+    assert "WARNING: does not keep up with the quorum: 2 for 100 s, 3 for 100 s" in late["doubts"]
 
 
 def test_a_live_broker_that_should_lead_has_lost_the_directory(tmp_path: Path) -> None:
@@ -240,13 +240,19 @@ def quorum(*nodes: tuple[int, int, str]) -> str:
     ("beside", "told"),
     [
         ("ClusterId: x\nLeaderId: -1\n", "the quorum has no leader"),
-        (quorum((1, 400_000, "Observer"), (2, 999_000, "Observer")),
-         "live, and does not fetch from the quorum: 1 for 600 s;"),
+        (quorum((1, 400_000, "Observer"), (2, 999_000, "Observer"), (3, 999_000, "Observer")),
+         "live, and does not keep up with the quorum: 1 for 600 s;"),
+        (quorum((1, 999_000, "Observer"), (2, 999_000, "Observer")).replace("999000\tObs", "900000\tObs", 1),
+         "live, and does not keep up with the quorum: 1 for 100 s, 3 (not listed);"),
+        (quorum((1, 999_000, "Observer"), (2, 999_000, "Observer")).replace("999000\tObs", "-1\tObs", 1),
+         "live, and does not keep up with the quorum: 1 since the leader was elected, 3 (not listed);"),
+        ("LeaderId: 100\nCurrentVoters: [100]\nCurrentObservers: [1,2]\n", "with the quorum: 3 (not listed);"),
+        ("MaxFollowerLag: 90000\nMaxFollowerLagTimeMs: -1\n", "a voter of the quorum has never caught up;"),
         (quorum((3001, 400_000, "Follower"), (3002, 999_000, "Follower")),
-         "1 of 3 voters do not fetch from the quorum: 3001 for 600 s;"),
+         "1 of 3 voters do not keep up with the quorum: 3001 for 600 s;"),
         (quorum((3001, 400_000, "Follower"), (3002, -1, "Follower")),
-         "2 of 3 voters do not fetch from the quorum (no majority is left): 3001 for 600 s, 3002 since the leader was"),
-        (quorum((3001, -1, "Follower")), "1 of 2 voters do not fetch"),
+         "2 of 3 voters do not keep up with the quorum (no majority is left): 3001 for 600 s, 3002 since the leader"),
+        (quorum((3001, -1, "Follower")), "1 of 2 voters do not keep up"),
         ("LeaderId: 100\nMaxFollowerLagTimeMs:   9001\n", "a voter of the quorum is 9 s behind"),
         (DIRECTORIES % '"org.apache.kafka.common.errors.KafkaStorageException"',
          "kafka-log-dirs tells an error of a directory of broker 2: KafkaStorageException;"),
@@ -263,6 +269,16 @@ def test_who_is_silent_is_said_first(beside: str, told: str, tmp_path: Path) -> 
     assert code == 10
     assert told in line
     assert "may be stopped now" not in rest
+
+
+@pytest.mark.parametrize("beside", [
+    "MaxFollowerLag: 0\nMaxFollowerLagTimeMs: -1\nCurrentVoters: [100]\nCurrentObservers: [1,2,3]\n",
+    "MaxFollowerLag: 2\nMaxFollowerLagTimeMs: 400\nCurrentVoters: [1,2,3]\nCurrentObservers: []\n",
+    "CurrentVoters: [100]\n",
+])  # fmt: skip
+def test_a_quorum_that_keeps_up_changes_nothing(beside: str, tmp_path: Path) -> None:
+    """Controllers that are no brokers, voters that are, and a text without observers raise no alarm."""
+    assert first_line(ONE + WELL + beside, tmp_path)[:2] == first_line(ONE + WELL, tmp_path)[:2]
 
 
 def test_what_other_tools_show_to_be_up_is_passed_over(tmp_path: Path) -> None:

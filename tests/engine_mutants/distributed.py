@@ -183,7 +183,7 @@ MUTANTS = (
            "marks[targets] & ~marks[sources]", backward(0, 0)),
     Mutant("step-of-another", "A step that is in a file counts as one of another state.",
            "ci.dataset.liveness:_edges", "places_left[source[order[first]]] += runs", "pass",
-           Killer(test_liveness.test_random_systems_have_the_native_verdicts, (0,))),
+           Killer(test_liveness.test_random_systems_have_the_native_verdicts, (7,))),
     Mutant("memo-of-another-run", "A worker's memo of one run serves another run.",
            "solvers.blocks.expansion:SuccessorMemo.begin",
            "if key != self._key or not (is_next or descent == kept) or self._next >= self.slots:",

@@ -18,10 +18,10 @@ from tests.ci.night.plugin import GROUP, head
 LIST = Path(__file__).with_name("costly.txt")
 """The ids of costly items, one a line, as the last run with `--costs` wrote them."""
 
-LEAST = 0.5
+LEAST = 0.4
 """Seconds of a processor, those of processes that it starts among them, from which an item is costly."""
 
-SHARE = 8
+SHARE = 10
 """One in so many costly items is drawn for a commit."""
 
 KEPT = "each_change"

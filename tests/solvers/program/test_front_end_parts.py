@@ -122,7 +122,7 @@ FAULTY: dict[str, tuple[System, str]] = {
     "a change in place": (doing(_mutates), "action act, effect raised FrozenInstanceError"),
     "a dataclass that rules can change": (of(Plain), "layout has a Plain, which rules could change"),
     "a named tuple": (of(Named), "effect raised AttributeError: 'tuple' object has no attribute 'x'"),
-    "a list": (of(Tight, [ints(0, 3)]), "layout field x is [Range(lo=0, hi=3)], no domain"),
+    "a list": (of(Tight, [ints(0, 3)]), "layout field x is [Range(lo=0, hi=3"),
     "a dict": (of(Tight, {1: ints(0, 3)}), "layout field x is {1: Range(lo=0, hi=3)}, no domain"),
     "a set": (of(Tight, {1}), "layout field x is {1}, no domain"),
     "a list after a step": (doing(lambda s: evolve(s, x=[1])), "action act set x to [1], not a word"),

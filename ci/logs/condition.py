@@ -14,13 +14,13 @@ from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.registration import LOST, Partition, is_reserved
+from kraftcheck.model.partition.registration import Partition, is_reserved
 from kraftcheck.model.records.fields import CODE
 from kraftcheck.model.records.records import Registration, ids
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs.history import NEVER, Since
 from kraftcheck.solvers.logs.recovery import Become, Prospect, Recovery
-from kraftcheck.solvers.logs.whatif import PartitionKey
+from kraftcheck.solvers.logs.whatif import PartitionKey, has_failed
 
 DOCUMENT_VERSION = 1
 """Version of the JSON document."""
@@ -102,9 +102,11 @@ class Condition:
                 for step in way.steps
             ],
             "shortest": way.shortest,
-            "rolling_restart": [*self._rolling(way.after)],
+            "rolling_restart": [
+                *([] if any(row["unregistered"] or row["on_failed_directory"] for row in rows)
+                  else self._rolling(way.after))],
             "brokers": [
-                self._broker(known, directories.get(broker, set()))
+                self._broker(known, directories.get(broker, set()), rows)
                 for broker, known in sorted(end.state.controller.image.registrations.items())
             ],
             "partitions": sorted(rows, key=lambda row: [*EXITS].index(row["state"])),
@@ -140,20 +142,14 @@ class Condition:
             "leader": int(p.leader), "replicas": [*ids(p.replicas)], "isr": [*ids(p.isr)], "elr": [*ids(p.elr)],
             "last_known_leader": [*ids(p.last_known_elr)], "min_isr": state.min_isr,
             "configured_min_isr": max(state.configured.values(), default=1),
-            "on_failed_directory": [b for b in ids(p.replicas) if self._has_failed(p, b)],
+            "on_failed_directory": [
+                b for b in ids(p.replicas) if has_failed(p, self.end.state.controller.registration(b))],
             "recovering": bool(p.recovering), "since": self._moment(since),
             "unregistered": [b for b in ids(p.replicas) if self.end.state.controller.registration(b) is None],
             "leads_again": [self._prospect(key, one) for one in self._prospects(key)] if state.offline else [],
             "writable_after": self.recovery.until_writable(number) if kind == "below min ISR" else None,
             "one_fault": danger, "lost": self._moment(lost),
         }  # fmt: skip
-
-    def _has_failed(self, p: Partition, broker: int) -> bool:
-        """Whether the directory of a replica is none of those that its broker has online."""
-        known, directory = self.end.state.controller.registration(broker), int(p.directories.of(broker))
-        if known is None or known.knows_no_dirs():
-            return False
-        return directory == LOST or (not is_reserved(directory) and directory not in known.dirs)
 
     def _impossible(self, key: PartitionKey) -> Iterator[str]:
         """What is wrong with a partition that no controller would leave so."""
@@ -209,15 +205,19 @@ class Condition:
             return "starting"
         return "shut down" if known.in_controlled_shutdown else "fenced"
 
-    def _broker(self, known: Registration, named: set[int]) -> dict[str, Any]:
+    def _broker(self, known: Registration, named: set[int], rows: list[dict[str, Any]]) -> dict[str, Any]:
         lost = sorted(named.difference(known.dirs)) if not known.knows_no_dirs() else []
+        awaited = [f"{row['topic']}-{row['partition']}" for row in rows
+                   if row["state"] != "offline" and known.id in row["replicas"]
+                   and known.id not in (*row["isr"], *row["on_failed_directory"])]  # fmt: skip
         return {
             "broker": known.id, "state": self._word(known),
             "epoch": None if self.end.summary.described else known.epoch,
             "since": self._moment(self.end.history.fenced.get(known.id)) if known.fenced else None,
             "directories": None if self.end.summary.described else [CODE.base64(directory) for directory in known.dirs],
             "offline_directories": [CODE.base64(directory) for directory in lost],
-            "stop": self._stop(self.recovery.unchanged(), known.id) if known.is_active() else None,
+            "stop": {**self._stop(self.recovery.unchanged(), known.id), "awaited": awaited}
+            if known.is_active() else None,
             "resigns": [] if known.is_active() else self._names(self.recovery.resigning(known.id)),
         }  # fmt: skip
 

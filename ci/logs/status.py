@@ -275,19 +275,19 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     live = {row["broker"] for row in found["brokers"] if row["state"] == "live"}
     if not live and not steps:
         yield from (f"  start broker {row['broker']}: no broker is live" for row in found["brokers"])
-    late = [_name(row) for row in found["partitions"] if row["state"] != "offline"
-            and _behind(row) & live - {*row["on_failed_directory"]}]  # fmt: skip
-    if late:
+    if late := [*dict.fromkeys(name for row in found["brokers"] for name in (row["stop"] or {}).get("awaited", ()))]:
         yield f"  wait until replicas on live brokers are in sync: {_names(late, every)}"
     yield from _of_brokers(found, every)
     if found["in_part"]:
         yield "  who else may be stopped is not known: not all is shown"
         return
     now = {row["broker"]: row["stop"] for row in found["brokers"]}
+    if gone:
+        yield "  rolling restart: what it does cannot be told before these are back"
     if found["rolling_restart"]:
         restarts = [str(row["restart"]) for row in found["rolling_restart"]]
         order = ", ".join(restarts) if len(restarts) <= SHOWN else _names(restarts, every)
-        all_back = " once all are back" if gone or None in now.values() else ""
+        all_back = " once all are back" if None in now.values() else ""
         yield f"  rolling restart{all_back}: {order}; before each, wait until every replica is in sync"
     even = [(row["restart"], _taken(row, every)) for row in found["rolling_restart"]]
     yield from _first([f"    even then, stopping {broker} {taken}" for broker, taken in even
@@ -343,14 +343,15 @@ def _starting(found: Row) -> set[int]:
 
 
 def _stoppable(stop: Row, every: bool) -> str:
-    word = "must NOT" if stop["offline"] else "should not" if stop["unwritable"] or stop["short"] else "may"
     taken = _taken(stop, every)
+    word = "must NOT" if stop["offline"] else "should not" if taken else "may"
     return f"{word} be stopped now" + (f": it {taken}" if taken else "")
 
 
 def _taken(stop: Row, every: bool) -> str:
     words = {"offline": "takes {} offline", "unwritable": "makes {} refuse acks=all",
-             "short": "leaves {} with fewer in sync, which refuses acks=all already"}  # fmt: skip
+             "short": "leaves {} with fewer in sync, which refuses acks=all already",
+             "awaited": "is not in sync yet in {}"}  # fmt: skip
     return ", and ".join(text.format(_names(stop[name], every)) for name, text in words.items() if stop.get(name))
 
 
@@ -361,7 +362,8 @@ def _offline(found: Row, every: bool) -> Iterator[Table | str]:
         clean = " or ".join(_start(one, starting) for one in row["leads_again"] if not one["may_lose"])
         lossy = "\n".join(_lossy(row, starting)) or ("" if clean else "nobody can be elected")
         why, known = _why(row["since"]), states.get(row["leader"], "not registered")
-        why += "" if row["leader"] == NO_LEADER else f"; its leader {row['leader']} is {known}: nobody can reach it"
+        fault = "has lost its directory" if row["leader"] in row["on_failed_directory"] else f"is {known}"
+        why += "" if row["leader"] == NO_LEADER else f"; its leader {row['leader']} {fault}: nobody can reach it"
         return _name(row), _when(row["since"]), why, row["isr"], row["elr"], clean or _unknown(row), lossy
 
     titles = ("OFFLINE", "since", "because", "ISR", "ELR", "leads again", "with loss")

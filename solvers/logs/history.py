@@ -17,7 +17,7 @@ from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import ids
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.state import Batch
-from kraftcheck.solvers.logs.whatif import PartitionKey, changed_brokers, changed_partitions, is_short
+from kraftcheck.solvers.logs.whatif import PartitionKey, changed_brokers, changed_partitions, is_offline, is_short
 
 Since: TypeAlias = int | None
 """The offset of the record with which something began; None for what a snapshot holds."""
@@ -35,7 +35,7 @@ class History:
     """What began when; it follows the records of a log.
 
     Attributes:
-        offline: partitions without leader, or with one that was fenced when it was elected.
+        offline: partitions without leader, or with one that was fenced, or without its directory, when it was elected.
         short: partitions whose ISR is below its minimum.
         outside: by partition its replicas outside of the ISR, with where they left it.
         fenced: brokers that are fenced.
@@ -85,8 +85,7 @@ class History:
             begins |= _keep(self.fenced, broker, known is not None and known.fenced, offset)
         for key in changed_partitions(before, after, record):
             p = after.image.partition(*key)
-            leader = None if p is None else after.registration(int(p.leader))
-            begins |= _keep(self.offline, key, p is not None and (leader is None or leader.fenced), offset)
+            begins |= _keep(self.offline, key, p is not None and is_offline(after, p), offset)
             begins |= _keep(self.short, key, p is not None and is_short(after, key, rules), offset)
             if p is None:
                 self.outside.pop(key, None)

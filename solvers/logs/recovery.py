@@ -354,12 +354,13 @@ class Recovery:
         return {"offline": offline, "unwritable": refusing, "short": self._keys(self._short_with(at, after, broker))}
 
     def _short_with(self, at: Become, after: Become, broker: int) -> Iterator[int]:
-        """The situations that refuse acks=all, have a broker in sync, and lead on without it."""
+        """The situations that refuse acks=all, have a broker in sync, and lead on, or may, without it."""
         for first in self._of(broker):
             shape, names = self._situations[at[first]]
             state = self._shapes[shape]
-            has = state.partition.isr.has(names.to_shape.brokers[broker])
-            if has and state.unwritable and not self.shape(after[first]).offline:
+            own, leader = names.to_shape.brokers[broker], int(state.partition.leader)
+            leads_on = leader not in (NO_LEADER, own) if state.offline else not self.shape(after[first]).offline
+            if state.partition.isr.has(own) and state.unwritable and leads_on:
                 yield first
 
     def restarted(self, at: Become, broker: int) -> Become:

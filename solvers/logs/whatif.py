@@ -34,7 +34,7 @@ from kraftcheck.model.controller.state import (
     acks_all_needs,
 )
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.registration import Partition, is_reserved
+from kraftcheck.model.partition.registration import LOST, Partition, is_reserved
 from kraftcheck.model.records.records import (
     PartitionChangeRecord,
     PartitionRecord,
@@ -202,12 +202,23 @@ def _keeps_its_log(before: Controller, after: Controller, key: PartitionKey, bro
     return known.incarnation == now.incarnation or known.in_controlled_shutdown or bool(p.elr.has(broker))
 
 
-def _directory_is_there(p: Partition, registration: Registration) -> bool:
+def _directory_is_there(p: Partition, known: Registration) -> bool:
     """Whether the directory of a broker's replica is registered; one that is not named counts as registered."""
-    if not p.replicas.has(registration.id) or registration.no_dir_left:
+    return bool(p.replicas.has(known.id)) and not known.no_dir_left and not has_failed(p, known)
+
+
+def has_failed(p: Partition, known: Registration | None) -> bool:
+    """Whether the directory of a broker's replica is none of those that the broker has online."""
+    if known is None or known.knows_no_dirs():
         return False
-    directory = int(p.directories.of(registration.id))
-    return is_reserved(directory) or directory in registration.dirs or not registration.dirs
+    directory = int(p.directories.of(known.id))
+    return directory == LOST or (not is_reserved(directory) and directory not in known.dirs)
+
+
+def is_offline(controller: Controller, p: Partition) -> bool:
+    """Whether nobody leads a partition whom a client can reach, and who has its log."""
+    leader = controller.registration(int(p.leader))
+    return leader is None or bool(leader.fenced) or (bool(p.replicas.has(leader.id)) and has_failed(p, leader))
 
 
 Key: TypeAlias = tuple[Any, ...]
@@ -242,9 +253,8 @@ class FaultState:
 
     @property
     def offline(self) -> bool:
-        """Whether nobody leads whom a client can reach."""
-        leader = self.controller.registration(int(self.partition.leader))
-        return leader is None or bool(leader.fenced)
+        """As of `is_offline`."""
+        return is_offline(self.controller, self.partition)
 
     @property
     def unwritable(self) -> bool:

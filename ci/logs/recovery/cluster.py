@@ -147,8 +147,11 @@ class RealCluster:
         row = self.rows.get(place, {"state": "", "leader": NO_LEADER})
         if row["state"] != "offline" or row["leader"] == NO_LEADER:
             return ""
-        state = self._state(row["leader"])
-        return f"its leader {row['leader']} is {state}, and this election replaces no leader: start {row['leader']}"
+        leader = row["leader"]
+        fault, mend = f"is {self._state(leader)}", f"start {leader}"
+        if leader in row["on_failed_directory"]:
+            fault, mend = "has lost its directory", f"mend it and restart {leader}"
+        return f"its leader {leader} {fault}, and this election replaces no leader: {mend}"
 
     def loss(self, place: TopicPartition, leader: int) -> str:
         """What a partition lacks with a leader, in words; empty where nothing need be lost."""

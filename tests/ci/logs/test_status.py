@@ -11,6 +11,8 @@ import pytest
 
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.model.controller.brokers import fenced
+from kraftcheck.model.partition.registration import LOST
+from kraftcheck.model.records.fields import CODE
 from tests.ci.logs.test_log_doubts import A, B, old_log, unexplained
 from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, NO_ELR, TROUBLE, batches, json_lines
 from tests.shared.captures import cut as segment_of
@@ -85,10 +87,11 @@ def test_a_replica_on_a_failed_directory_is_not_waited_for(tmp_path: Path) -> No
     path = tmp_path / "log.txt"
     path.write_text(text[: text.index("baseOffset: 548 ")], encoding="utf-8")
     out = kraftcheck("status", path).out
+    assert told(path)["rolling_restart"] == []
     assert re.search(r"broker 16 has lost \S{22} of strict-0, pair-0, brief-0 and 5 more: mend it and restart", out)
     assert "wait until replicas on live brokers" not in out
     assert "16 has its directory" in out
-    assert "rolling restart once all are back" in out
+    assert "rolling restart: what it does cannot be told before these are back" in out
 
 
 @pytest.mark.parametrize("record", [
@@ -205,7 +208,7 @@ def test_a_clean_stop_is_told_from_a_kill(tmp_path: Path) -> None:
     ran = kraftcheck("status", cut(tmp_path, 148))
     assert "unknown: 2 not registered" in ran.out
     assert re.search(r"broker 2 is not registered, and is a replica of .*alone-0.*: start a broker with", ran.out)
-    assert "rolling restart once all are back: " in ran.out
+    assert "rolling restart: what it does cannot be told before these are back" in ran.out
 
 
 def test_a_failed_directory_is_named(tmp_path: Path) -> None:
@@ -333,15 +336,42 @@ def test_a_batch_that_is_not_explained_is_never_well(tmp_path: Path) -> None:
 )
 def test_an_impossible_leader_is_named(change: dict[str, Any], code: int, told: str, tmp_path: Path) -> None:
     """A leader outside of the ISR, or of the replicas, is said first; one that is not registered leads nothing."""
-    made(tmp_path, 3, (0, 1, 2))
-    path = tmp_path / "made.jsonl"
-    text = path.read_text(encoding="utf-8").splitlines()
-    row = json.loads(text[-1])
-    text[-1] = json.dumps(row | {"data": row["data"] | change})
-    path.write_text("\n".join(text) + "\n", encoding="utf-8")
-    ran = kraftcheck("status", path)
+    ran = kraftcheck("status", changed_last(tmp_path, **change))
     assert (ran.code, ran.out.splitlines()[0].split("; ")[0]) == (code, told)
     assert "all is well" not in ran.out
+
+
+def changed_last(place: Path, **change: Any) -> Path:
+    """A made log of one partition on three brokers, of which the record is otherwise."""
+    made(place, 3, (0, 1, 2))
+    path = place / "made.jsonl"
+    *before, last = path.read_text(encoding="utf-8").splitlines()
+    row = json.loads(last)
+    changed = json.dumps(row | {"data": row["data"] | change})
+    path.write_text("\n".join([*before, changed]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("directory", [CODE.base64(LOST), "Yyyyyyyyyyyyyyyyyyyyyw"])
+def test_a_leader_without_its_directory_leads_nothing(directory: str, tmp_path: Path) -> None:
+    """Nobody can reach a leader whose directory is lost, or not online: who else has the log must not go."""
+    path = changed_last(tmp_path, directories=[directory, B, "Zzzzzzzzzzzzzzzzzzzzzw"])
+    ran, document = kraftcheck("status", path), told(path)
+    assert (ran.code, partition(document, "foo-0")["state"]) == (14, "offline")
+    assert [row["stop"]["short"] for row in document["brokers"]] == [[], ["foo-0"], ["foo-0"]]
+    assert "broker 1 should not be stopped now" in ran.out
+    assert kraftcheck("whatif", path, "--json", "-").document()["partitions"][0]["faults_to_offline"] == 0
+    one = ("--topic", "foo", "--partition", "0", "--election-type", "unclean", "--snapshot", path)
+    assert "foo-0: failed: its leader 0 has lost its directory" in kraftcheck("elect-leaders", *one).err
+
+
+def test_who_is_waited_for_is_not_free_to_go(tmp_path: Path) -> None:
+    """A live broker that has yet to catch up is not to be stopped, though nothing fails by it now."""
+    path = changed_last(tmp_path, isr=[0, 1])
+    out = kraftcheck("status", path).out
+    assert [row["stop"]["awaited"] for row in told(path)["brokers"]] == [[], [], ["foo-0"]]
+    assert "wait until replicas on live brokers are in sync: foo-0" in out
+    assert "broker 2 should not be stopped now: it is not in sync yet in foo-0" in out
 
 
 def test_a_step_names_every_partition_that_may_lose_by_it(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
@@ -154,7 +155,7 @@ def _logs_in(folder: Path, seen: set[Path]) -> Iterator[LogFiles]:
 
 
 def _in_order(files: list[Path], end: Callable[[Path], int]) -> tuple[Path, ...]:
-    """The segments, after the newest snapshot where the log does not begin at 0, or ends before that snapshot.
+    """The segments, after the newest snapshot where the log does not begin at 0, or ends, or lacks some, before it.
 
     Args:
         files: of one log.
@@ -166,7 +167,9 @@ def _in_order(files: list[Path], end: Callable[[Path], int]) -> tuple[Path, ...]
         return tuple(logs or files)
     newest = max(ends, key=ends.__getitem__)
     is_ahead = bool(logs) and int(logs[-1].stem) < ends[newest] and end(logs[-1]) < ends[newest]
-    return tuple(logs) if logs and int(logs[0].stem) == 0 and not is_ahead else (newest, *logs)
+    upto = [path for path in logs if int(path.stem) <= ends[newest]]
+    bridges = any(end(before) < int(after.stem) for before, after in pairwise(upto))
+    return tuple(logs) if logs and int(logs[0].stem) == 0 and not (is_ahead or bridges) else (newest, *logs)
 
 
 def read(log: LogFiles, skipped: SkipCount) -> Iterator[Batch]:

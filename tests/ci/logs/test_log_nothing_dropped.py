@@ -349,6 +349,20 @@ def test_a_snapshot_ahead_of_its_segments_is_what_is_read(tmp_path: Path) -> Non
     assert condition_of(tmp_path, ReplayOptions(None))["offset"] == batches(TROUBLE)[-1].last_offset
 
 
+def test_a_snapshot_bridges_segments_that_are_missing(tmp_path: Path) -> None:
+    """A copy onto an older one lacks what is between them: where the newest snapshot holds it, that is read first."""
+    snapshot = next(TROUBLE.glob("*.checkpoint"))
+    end = int(snapshot.name.partition("-")[0])
+    follows = next(n for n, batch in enumerate(batches(TROUBLE)) if batch.base_offset == end)
+    shutil.copy(snapshot, tmp_path)
+    (tmp_path / f"{end:020}.log").write_bytes(cut(follows))
+    without = condition_of(tmp_path, ReplayOptions(None))
+    (tmp_path / SEGMENT).write_bytes(cut(0, 38))
+    bridged = condition_of(tmp_path, ReplayOptions(None))
+    assert bridged["offset"] == batches(TROUBLE)[-1].last_offset
+    assert bridged["partitions"] == without["partitions"]
+
+
 def test_a_dump_of_a_snapshot_ahead_of_its_segments_is_read_so_too(tmp_path: Path) -> None:
     """The same in one text of Kafka's tool: the part that is a snapshot counts where the segments end before it."""
     early = text(ELR)[: text(ELR).index(f"baseOffset: {batches()[15].base_offset} ")]

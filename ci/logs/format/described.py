@@ -54,6 +54,8 @@ _BESIDE = re.compile(
 )
 """Lines of kafka-get-offsets and kafka-log-dirs."""
 
+_ELR_ON = re.compile(rf"Feature: {re.escape(ELR_FEATURE)}\s.*FinalizedVersionLevel: [1-9]")
+
 _VERSIONS = re.compile(
     r"Feature: \S+\s+SupportedMinVersion: |\S+:\d+ \(id: (-?\d+) rack: (.*?)\) -> (?:\(|ERROR: (.*))$"
     r"|\s*[A-Z]\w*\(\d+\): |\)$"
@@ -144,6 +146,7 @@ class Shown:
         beside: lines of other tools that tell of log ends.
         error: where the tool failed while it printed, if it did.
         voters: the nodes that are shown to vote.
+        elr_on: whether kafka-features shows that there may be eligible replicas outside of an ISR.
         failed: what tools of log directories and of versions say of a broker that is not well.
     """
 
@@ -156,6 +159,7 @@ class Shown:
     beside: int = 0
     error: str = ""
     voters: set[int] = field(factory=set)
+    elr_on: bool = False
     failed: dict[str, None] = field(factory=dict)
 
     def quiet(self) -> Iterator[str]:
@@ -247,8 +251,8 @@ class Shown:
         return sorted({broker for row in self.rows.values() for broker in row.replicas})
 
     def with_elr(self) -> bool:
-        """Whether some partition has eligible replicas outside of its ISR, or a last known leader."""
-        return any(row.elr or row.last_known for row in self.rows.values())
+        """Whether some partition has eligible replicas outside of its ISR, or a last known leader, or it may have."""
+        return self.elr_on or any(row.elr or row.last_known for row in self.rows.values())
 
     def notes(self) -> Iterator[str]:
         """What a text does not tell, and what it tells of the quorum."""
@@ -319,6 +323,7 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
             found.beside += 1
             found.failed.update(dict.fromkeys(_failed_directories(line)))
         elif match := _VERSIONS.match(line):
+            found.elr_on |= _ELR_ON.match(line) is not None
             found.failed.update(dict.fromkeys(_unanswered(match)))
         elif _ERROR.match(line):
             found.error = found.error or place

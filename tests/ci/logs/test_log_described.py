@@ -290,6 +290,15 @@ def test_what_other_tools_show_to_be_up_is_passed_over(tmp_path: Path) -> None:
     assert first_line(ONE + WELL + beside, tmp_path)[:2] == first_line(ONE + WELL, tmp_path)[:2]
 
 
+@pytest.mark.parametrize("level", [0, 1])
+def test_features_say_whether_elr_is_on(level: int, tmp_path: Path) -> None:
+    """Without an eligible replica in sight ELR is taken to be off, unless kafka-features shows it to be on."""
+    name = "Feature: eligible.leader.replicas.version"
+    line = f"{name}\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: {level}\tEpoch: 10\n"
+    found = condition(ONE + WELL + line, tmp_path)
+    assert any("ELR is taken to be off" in str(doubt) for doubt in found["doubts"]) == (not level)
+
+
 OFFLINE_1 = OFFLINE.replace("Elr: 2", "Elr: ")
 """The row of partition 1, of which nobody may lead."""
 

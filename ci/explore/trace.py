@@ -247,7 +247,7 @@ def other_rules(chosen: Subject, pictures: PictureOptions) -> Subject | None:
     beside = pictures.beside or default
     if "html" not in pictures.targets or beside is None or beside == chosen.rules:
         return None
-    return subject(chosen.system, chosen.setting.scope, chosen.setting.bounds, beside)
+    return subject(chosen.whole, chosen.setting.scope, chosen.setting.bounds, beside)
 
 
 def draw(
@@ -258,7 +258,7 @@ def draw(
         return []
     drawn = drawing(trace, traced, chosen.title())
     if other is not None:
-        drawn = with_other_rules(drawn, trace, program(other), other.rules or "")
+        drawn = with_other_rules(drawn, trace, program(other, compared=False), other.rules or "")
     return _write(drawn, pictures)
 
 

@@ -247,13 +247,13 @@ def _add_leaves(value: Any, path: str, found: list[tuple[str, Any]]) -> None:
             _add_leaves(getattr(value, name), below, found)
 
 
-def rebuild(shape: Any, take: Callable[[], Any]) -> Any:
-    """A value of the same shape whose leaves are drawn, in order, from `take`."""
+def rebuild(shape: Any, take: Callable[[], Any], of: type[tuple[Any, ...]] = tuple) -> Any:
+    """A value of the same shape whose leaves are drawn, in order, from `take`; its tuples are of a class."""
     if isinstance(shape, tuple):
-        return tuple(rebuild(item, take) for item in shape)
+        return of(rebuild(item, take, of) for item in shape)
     names = record_fields(type(shape))
     if names is not None and not isinstance(shape, _LEAVES):
-        return type(shape)(**{name: rebuild(getattr(shape, name), take) for name in names})
+        return type(shape)(**{name: rebuild(getattr(shape, name), take, of) for name in names})
     return take()
 
 

@@ -45,8 +45,8 @@ class NumberError(UntraceableRule):
     """A rule counts with the value of a bound that is any, or asks which number it is: there is no such number."""
 
 
-def _of_one_kind(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A comparison of collections, for those of one class."""
+def of_one_kind(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A comparison of collections, or of tuples, for those of one class; refuses another where a rule asks."""
 
     @functools.wraps(compare)
     def method(self: Any, other: Any) -> Any:
@@ -75,7 +75,7 @@ class Untold:
         for name in ("__eq__", "__ne__"):
             compare = vars(cls).get(name)
             if compare is not None and not hasattr(compare, "__wrapped__"):
-                setattr(cls, name, _of_one_kind(compare))
+                setattr(cls, name, of_one_kind(compare))
 
     def __bool__(self) -> NoReturn:
         """Refuse to be a condition."""
@@ -410,7 +410,10 @@ def place() -> str:
 def _asking() -> FrameType:
     """The nearest caller outside the word machinery and Python's library."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
+    while frame.f_back is not None and (
+        _is_machinery(frame.f_code.co_filename)
+        or (frame.f_code.co_filename, frame.f_code.co_name) == ("<string>", "__eq__")  # a dataclass's
+    ):
         frame = frame.f_back
     return frame
 

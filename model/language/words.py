@@ -70,9 +70,9 @@ def _merge(condition: Term, a: Any, b: Any) -> Any:
         return named(graph, graph.ite(condition, a, b), kind if class_of(b) is kind else None)
     if a is b:
         return a
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return tuple(_merge(condition, x, y) for x, y in zip(a, b, strict=True))
     if type(a) is type(b):
-        if isinstance(a, tuple) and len(a) == len(b):
-            return tuple(_merge(condition, x, y) for x, y in zip(a, b, strict=True))
         if hasattr(type(a), "chosen_by_place"):
             return a.chosen_by_place(condition, b)  # a sequence without end is chosen place by place
         names = record_fields(type(a))

@@ -27,8 +27,8 @@ from attrs import define, field
 
 from kraftcheck import model
 from kraftcheck.model.language.anynumber import Family
-from kraftcheck.model.language.layout import Counter, Endless, Layout, NoStateError, leaves
-from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.model.language.layout import Counter, Endless, Layout, NoStateError, leaves, rebuild
+from kraftcheck.model.language.symbolic import UntraceableRule, of_one_kind, record_fields
 from kraftcheck.model.language.system import UNNAMED, Action, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.properties.kinds import STAYS
@@ -66,9 +66,11 @@ def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -
 
     Raises:
         SystemFault: naming the part that answers otherwise on ints, or takes another way.
-        UntraceableRule: for a rule that compares by identity.
+        UntraceableRule: for a rule that compares by identity, or what is of two classes.
     """
     ways = _Ways(program)
+    for name, rule, subject in ways.rules():  # those of steps that no sampled state takes, too
+        ways.of(name, rule, *subject)
     if not any(isinstance(slot.domain, Endless) for slot in program.layout.slots):
         ways.compare(Own(program))
     for system, setting in few:
@@ -123,7 +125,7 @@ class _Ways:
     def __attrs_post_init__(self) -> None:
         """Make the words."""
         self._graph.notes.least |= self.program.graph.notes.least
-        self.state = state_symbols(self._graph, self.program.layout)[1]
+        self.state = _watched(state_symbols(self._graph, self.program.layout)[1])
         for goal in hidden_goals(self.program):  # they are asked of ints alone
             names = [f"property {goal.id}", *(_of_action(goal, kind) for kind in self.program.kinds)]
             self._ways |= {name: set() for name in names}
@@ -131,9 +133,9 @@ class _Ways:
     def step(self, action: Action) -> Step:
         """A step of words."""
         if action.name not in self._steps:
-            given = free_arguments(action, self._graph).arguments
+            given = {name: _watched(one) for name, one in free_arguments(action, self._graph).arguments.items()}
             outcome = action.outcome(self.state, given)
-            self._steps[action.name] = Step(self.state, outcome.state, action.name, given, outcome.event)
+            self._steps[action.name] = Step(self.state, _watched(outcome.state), action.name, given, outcome.event)
         return self._steps[action.name]
 
     def of(self, name: str, rule: Callable[..., Any], *subject: Any) -> Way:
@@ -164,6 +166,8 @@ class _Ways:
         for claim in program.always:
             yield f"property {claim.id}", claim.parts, (state,)
         for kind in program.kinds:
+            if not all(isinstance(values, Family) or values for values in kind.action.parameters.values()):
+                continue  # it has no instance
             label, step = f"action {kind.action.name}", self.step(kind.action)
             yield f"{label}, guard", kind.action.guards, (state, step.arguments)
             yield f"{label}, effect", kind.action.outcome, (state, step.arguments)
@@ -339,8 +343,27 @@ def _in_domains(layout: Layout, values: Sequence[int]) -> bool:
     return all(s.domain.lo <= value <= s.domain.hi for value, s in zip(values, layout.slots, strict=True))
 
 
+class _Tuple(tuple[Any, ...]):
+    """A tuple of the words of a state: it refuses to be compared with what is none, which it never equals."""
+
+    __slots__ = ()
+    __eq__, __ne__, __hash__ = of_one_kind(tuple.__eq__), of_one_kind(tuple.__ne__), tuple.__hash__
+
+
+_Tuple.__name__ = "tuple"  # as a refusal calls it
+
+
+def _watched(value: Any) -> Any:
+    """A value with its tuples as such."""
+    feed = iter([leaf for _, leaf in leaves(value)])
+    return rebuild(value, lambda: next(feed), _Tuple)
+
+
 Way = set[tuple[CodeType, int, int]]
-"""The turns that were taken: the code, an instruction, and the one after it."""
+"""The turns that were taken: the code, an instruction, and the one after it, or UNEQUAL."""
+
+UNEQUAL = -2
+"""After a comparison of a record with what is of another class."""
 
 T = TypeVar("T")
 
@@ -352,7 +375,17 @@ _LIBRARIES = ("/attr/", "/attrs/", "/numpy/", "/hypothesis/", "/_pytest/", "/plu
 def followed(question: Callable[[], T], way: Way) -> T:
     """The answer of a question; the turns that are taken in what is no part of kraftcheck are added to the way."""
 
+    def compared(frame: FrameType, event: str, answer: Any) -> Any:
+        asking = frame
+        while asking.f_code.co_name in ("__eq__", "__ne__") and asking.f_back is not None:
+            asking = asking.f_back
+        if event == "return" and answer is NotImplemented and _is_a_rule(asking):
+            way.add((asking.f_code, asking.f_lasti, UNEQUAL))
+        return compared
+
     def called(frame: FrameType, event: str, argument: Any) -> Any:
+        if _is_made_equality(frame):
+            return compared
         if not _is_a_rule(frame):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines, last = True, False, -1
@@ -381,11 +414,14 @@ def check_questions(way: Way) -> None:
     """Refuse what Python answers alike for every state.
 
     Raises:
-        UntraceableRule: for a function on the way that compares by identity, or asks a method that it does not call for
-            its truth, with its line.
+        UntraceableRule: for a function on the way that compares by identity, or a record with what is of another
+            class, or asks a method that it does not call for its truth, with its line.
     """
-    for found in sorted(one for code in {code for code, _, _ in way} for one in _misread(code)):
-        raise UntraceableRule(found)
+    unequal = [(code, one) for code, at, after in way if after == UNEQUAL
+               for one in dis.get_instructions(code) if one.offset == at]  # fmt: skip
+    found = [f"{_quoted(code, one, str(one.argval))} {OF_TWO_CLASSES}" for code, one in unequal]
+    for text in sorted([*found, *(one for code in {code for code, _, _ in way} for one in _misread(code))]):
+        raise UntraceableRule(text)
 
 
 _OF_SHAPE = frozenset({
@@ -422,6 +458,13 @@ def _is_a_rule(frame: FrameType) -> bool:
     return _is_of_rules((getattr(module, "__file__", None) if of_module else None) or frame.f_code.co_filename)
 
 
+def _is_made_equality(frame: FrameType) -> bool:
+    """Whether code is the comparison that a class of records was given, by attrs or as a dataclass."""
+    code = frame.f_code
+    return (code.co_name in ("__eq__", "__ne__") and record_fields(type(frame.f_locals.get("self"))) is not None
+            and (code.co_filename.startswith("<") or "/attr/" in code.co_filename))  # fmt: skip
+
+
 @functools.cache
 def _is_of_rules(file: str) -> bool:
     if file.startswith(("<attrs ", "<frozen ", *_OWN)):
@@ -432,6 +475,8 @@ def _is_of_rules(file: str) -> bool:
 
 IDENTITY = ("asks whether both are one object, and these are others while a rule is traced; "
             "compare values and classes with == (is None is allowed)")  # fmt: skip
+OF_TWO_CLASSES = ("compares a record with a value of another class, which it never equals, whatever they hold; compare "
+                  "records of one class (is None is allowed)")  # fmt: skip
 UNCALLED = "is a condition, and a method that is not called is always true; call it"
 ANSWERS = frozenset({"has", "is_empty", "is_full", "same", "within"})
 """The methods of collections whose answers are truths."""

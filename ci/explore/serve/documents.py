@@ -185,7 +185,7 @@ class Subjects:
             if rules not in self._others:
                 setting = self.chosen.setting
                 chosen = subject(self.chosen.name, setting.scope, setting.bounds, rules)
-                self._others[rules] = Other(chosen, Paths(program(chosen), judged=False))
+                self._others[rules] = Other(chosen, Paths(program(chosen, compared=False), judged=False))
                 if len(self._others) > MOST_RULE_SETS:
                     del self._others[next(iter(self._others))]
             return self._others[rules]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
@@ -13,10 +14,11 @@ from attrs import evolve
 import kraftcheck as kc
 from kraftcheck import testing
 from kraftcheck.ci.explore.diff import sides
+from kraftcheck.ci.explore.trace import PictureOptions, other_rules
 from kraftcheck.ci.systems import added
 from kraftcheck.ci.systems.added import ALL_OFF, DECIDED
 from kraftcheck.ci.systems.overrides import is_a
-from kraftcheck.ci.systems.subject import subject
+from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import NOTED, RuleError
@@ -88,6 +90,16 @@ def test_ways_out_take_what_heals() -> None:
     """A property that asks for recovery by named actions may use one's own where that comes about by itself."""
     healed = kc.explore(waiting(heals=True), scope="tiny", rules=ON, properties=[RETURNS])
     assert isinstance(healed.verdict(RETURNS), kc.Holds)
+
+
+def test_rules_beside_have_their_own_ways_out() -> None:
+    """Beside a run with the choice, a picture sets the rules without it, whose ways out name no action that is gone."""
+    picture = PictureOptions({"html": Path("a.html")}, None)
+    other = other_rules(subject(waiting(heals=True), "tiny", {}, ON, [RETURNS]), picture)
+    assert other is not None
+    (recovers,) = (one for one in program(other, compared=False).recovers if one.claim.id == RETURNS)
+    assert recovers.claim.by
+    assert "enough" not in recovers.claim.by
 
 
 def test_what_one_decides_by_passes_is_reported() -> None:

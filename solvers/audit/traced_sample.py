@@ -379,7 +379,9 @@ def followed(question: Callable[[], T], way: Way) -> T:
         asking = frame
         while asking.f_code.co_name in ("__eq__", "__ne__") and asking.f_back is not None:
             asking = asking.f_back
-        if event == "return" and answer is NotImplemented and _is_a_rule(asking):
+        values = (frame.f_locals.get("self"), frame.f_locals.get("other"))
+        of_words = any(isinstance(leaf, Term) for value in values for _, leaf in leaves(value))
+        if event == "return" and answer is NotImplemented and of_words and _is_a_rule(asking):
             way.add((asking.f_code, asking.f_lasti, UNEQUAL))
         return compared
 

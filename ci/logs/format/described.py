@@ -48,6 +48,9 @@ _QUORUM = re.compile(
     r"CurrentObservers):\s*(.*)$"
 )
 _NODE = re.compile(r"(\d+)\s+(?:[\w-]{22}\s+)?(-?\d+)\s+(\d+)\s+(-?\d+)(?: ms ago)?\s+(-?\d+)( ms ago)?\s+(\w+)\s*$")
+_WHOLE = frozenset({"LeaderId", "HighWatermark", "MaxFollowerLag", "CurrentVoters", "CurrentObservers"})
+"""What kafka-metadata-quorum tells in each of its answers on the status."""
+
 _BESIDE = re.compile(
     r'[\w.-]{1,249}:\d+:\d*$|\{"(?:version|brokers)":|Querying brokers for log directories'
     r"|Received log directory information"
@@ -146,6 +149,7 @@ class Shown:
         beside: lines of other tools that tell of log ends.
         error: where the tool failed while it printed, if it did.
         voters: the nodes that are shown to vote.
+        without_leader: whether a table of the quorum's nodes is shown, and no row of its leader.
         elr_on: whether kafka-features shows that there may be eligible replicas outside of an ISR.
         failed: what tools of log directories and of versions say of a broker that is not well.
     """
@@ -159,6 +163,7 @@ class Shown:
     beside: int = 0
     error: str = ""
     voters: set[int] = field(factory=set)
+    without_leader: bool = False
     elr_on: bool = False
     failed: dict[str, None] = field(factory=dict)
 
@@ -178,6 +183,8 @@ class Shown:
         if brokers := late.keys() - self.voters - self._fenced:
             yield f"shown as live, and does not keep up with the quorum: {_listed(brokers, late)}"
         yield from self.failed
+        if self.without_leader or (self.quorum and not self.quorum.keys() >= _WHOLE):
+            yield "the answer of kafka-metadata-quorum is shown in part"
 
     def in_part(self) -> Iterator[str]:
         """What says that there may be partitions, or configurations, that are not shown."""
@@ -306,7 +313,7 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
         name: of the file.
         problem: called for every line that cannot be read.
     """
-    found, nodes = Shown(), list[_Node]()
+    found, nodes, table = Shown(), list[_Node](), False
     for number, line in enumerate(lines, 1):
         place = f"{name}:{number}"
         if form_of(line) == TOPICS:
@@ -327,8 +334,11 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
             found.failed.update(dict.fromkeys(_unanswered(match)))
         elif _ERROR.match(line):
             found.error = found.error or place
-        elif line.strip() and not line.startswith("NodeId"):
+        elif line.startswith("NodeId"):
+            table = True
+        elif line.strip():
             problem(place, f"not a line of kafka-topics --describe: {line[:60]!r}; remove it if it is none")
+    found.without_leader = (table or bool(nodes)) and not any(status == "Leader" for *_, status in nodes)
     _silences(found, nodes)
     return found
 

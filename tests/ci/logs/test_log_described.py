@@ -274,11 +274,20 @@ def test_who_is_silent_is_said_first(beside: str, told: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("beside", [
     "MaxFollowerLag: 0\nMaxFollowerLagTimeMs: -1\nCurrentVoters: [100]\nCurrentObservers: [1,2,3]\n",
     "MaxFollowerLag: 2\nMaxFollowerLagTimeMs: 400\nCurrentVoters: [1,2,3]\nCurrentObservers: []\n",
-    "CurrentVoters: [100]\n",
 ])  # fmt: skip
 def test_a_quorum_that_keeps_up_changes_nothing(beside: str, tmp_path: Path) -> None:
     """Controllers that are no brokers, voters that are, and a text without observers raise no alarm."""
-    assert first_line(ONE + WELL + beside, tmp_path)[:2] == first_line(ONE + WELL, tmp_path)[:2]
+    led = "LeaderId: 100\nHighWatermark: 9\n"
+    assert first_line(ONE + WELL + led + beside, tmp_path)[:2] == first_line(ONE + WELL, tmp_path)[:2]
+
+
+@pytest.mark.parametrize("beside", ["ClusterId: x\n", "LeaderId: 100\nHighWatermark: 9\n", "NodeId\tLogEndOffset\n",
+                                    quorum((1, 999_000, "Observer")).partition("\n")[2]])  # fmt: skip
+def test_a_part_of_what_the_quorum_answers_is_not_well(beside: str, tmp_path: Path) -> None:
+    """An answer on the status that is cut, and rows without that of a leader, are said to be a part: exit code 10."""
+    code, line, _ = first_line(ONE + WELL + beside, tmp_path)
+    assert code == 10
+    assert "the answer of kafka-metadata-quorum is shown in part;" in line
 
 
 def test_what_other_tools_show_to_be_up_is_passed_over(tmp_path: Path) -> None:

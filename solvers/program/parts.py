@@ -371,6 +371,8 @@ def check_names(what: str, named: Iterable[tuple[str, Callable[..., Any]]]) -> N
 def check_frozen(what: str, value: Any) -> None:
     """Refuse a record that a rule could change in place, so that the next rule would be asked about another state.
 
+    And one that equals itself alone: a rule would take two of the same words for unequal.
+
     Raises:
         SystemFault: naming its class.
     """
@@ -383,6 +385,8 @@ def check_frozen(what: str, value: Any) -> None:
         return
     if not _is_frozen(type(value), names):
         raise SystemFault(f"{what} has a {type(value).__name__}, which rules could change; make it attrs.frozen")
+    if type(value).__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
+        raise SystemFault(f"{what} has a {type(value).__name__}, which equals itself alone; leave out eq=False")
     for name in names:
         check_frozen(what, getattr(value, name))
 

@@ -42,6 +42,13 @@ class Plain:
     x: Any
 
 
+@frozen(eq=False)
+class Alone:
+    """A record whose words do not tell whether it is another."""
+
+    x: Any
+
+
 class Named(NamedTuple):
     """A state that is a tuple with names."""
 
@@ -121,6 +128,7 @@ FAULTY: dict[str, tuple[System, str]] = {
     ),
     "a change in place": (doing(_mutates), "action act, effect raised FrozenInstanceError"),
     "a dataclass that rules can change": (of(Plain), "layout has a Plain, which rules could change"),
+    "a record that equals itself alone": (of(Alone), "a Alone, which equals itself alone; leave out eq=False"),
     "a named tuple": (of(Named), "effect raised AttributeError: 'tuple' object has no attribute 'x'"),
     "a list": (of(Tight, [ints(0, 3)]), "layout field x is [Range(lo=0, hi=3"),
     "a dict": (of(Tight, {1: ints(0, 3)}), "layout field x is {1: Range(lo=0, hi=3)}, no domain"),

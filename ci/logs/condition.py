@@ -85,7 +85,11 @@ class Condition:
                 directories.setdefault(broker, set()).update(() if is_reserved(directory) else (directory,))
         rows = [self._partition(key) for key in places]
         because = [*end.summary.incomplete, *(text for key in places for text in self._impossible(key))]
-        registered = end.state.controller.image.registrations.values()
+        registered, awaited = end.state.controller.image.registrations.values(), dict[int, list[str]]()
+        for row in rows:
+            waits = {*row["replicas"]}.difference(row["isr"], row["on_failed_directory"])
+            for broker in waits if row["state"] != "offline" else ():
+                awaited.setdefault(broker, []).append(f"{row['topic']}-{row['partition']}")
         nobody = not any(known.is_active() or self._word(known) == "starting" for known in registered)
         in_part = end.summary.in_part or bool(because)
         return {
@@ -106,7 +110,7 @@ class Condition:
                 *([] if any(row["unregistered"] or row["on_failed_directory"] for row in rows)
                   else self._rolling(way.after))],
             "brokers": [
-                self._broker(known, directories.get(broker, set()), rows)
+                self._broker(known, directories.get(broker, set()), awaited.get(broker, []))
                 for broker, known in sorted(end.state.controller.image.registrations.items())
             ],
             "partitions": sorted(rows, key=lambda row: [*EXITS].index(row["state"])),
@@ -205,11 +209,8 @@ class Condition:
             return "starting"
         return "shut down" if known.in_controlled_shutdown else "fenced"
 
-    def _broker(self, known: Registration, named: set[int], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    def _broker(self, known: Registration, named: set[int], awaited: list[str]) -> dict[str, Any]:
         lost = sorted(named.difference(known.dirs)) if not known.knows_no_dirs() else []
-        awaited = [f"{row['topic']}-{row['partition']}" for row in rows
-                   if row["state"] != "offline" and known.id in row["replicas"]
-                   and known.id not in (*row["isr"], *row["on_failed_directory"])]  # fmt: skip
         return {
             "broker": known.id, "state": self._word(known),
             "epoch": None if self.end.summary.described else known.epoch,

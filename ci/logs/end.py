@@ -113,7 +113,7 @@ class _Follower:
         self.state = self._settled = empty(Controller(settings=settings_of(options.static)))
         self.holders, self.history, self.events, self.any = Holders(), History(), dict[int, str](), False
         self._rules, self._in_snapshot, self._most = parse(options.rules or line_of(None).preset), False, LEAST_EVENTS
-        self._asked = options.rules
+        self._asked = options.rules is not None
 
     def follow(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
         """Follow one more batch."""
@@ -138,7 +138,7 @@ class _Follower:
 
     def _load(self, batch: Batch) -> Iterator[int | None]:
         """Take a batch's records as they are; the offsets of those with which something begins."""
-        rules = parse(self._asked) if self._asked else rules_of(self.state.supported_level())
+        rules = self._rules if self._asked else rules_of(self.state.supported_level())
         for before, after, record in self._loading(batch):
             self.state = after
             if after.transaction is not None:

@@ -376,13 +376,13 @@ def followed(question: Callable[[], T], way: Way) -> T:
     """The answer of a question; the turns that are taken in what is no part of kraftcheck are added to the way."""
 
     def compared(frame: FrameType, event: str, answer: Any) -> Any:
-        asking = frame
-        while asking.f_code.co_name in ("__eq__", "__ne__") and asking.f_back is not None:
-            asking = asking.f_back
-        values = (frame.f_locals.get("self"), frame.f_locals.get("other"))
-        of_words = any(isinstance(leaf, Term) for value in values for _, leaf in leaves(value))
-        if event == "return" and answer is NotImplemented and of_words and _is_a_rule(asking):
-            way.add((asking.f_code, asking.f_lasti, UNEQUAL))
+        if event == "return" and answer is NotImplemented:
+            asking, values = frame, (frame.f_locals.get("self"), frame.f_locals.get("other"))
+            while asking.f_code.co_name in ("__eq__", "__ne__") and asking.f_back is not None:
+                asking = asking.f_back
+            of_words = any(isinstance(leaf, Term) for value in values for _, leaf in leaves(value))
+            if of_words and _is_a_rule(asking):
+                way.add((asking.f_code, asking.f_lasti, UNEQUAL))
         return compared
 
     def called(frame: FrameType, event: str, argument: Any) -> Any:

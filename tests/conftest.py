@@ -49,9 +49,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if PROFILE != "nightly":
         later = [marker for marker in ("slow", "shipped") if marker not in config.getoption("markexpr")]
-        left = [item for item in items if any(map(item.get_closest_marker, later))]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+        left = {item: None for item in items if any(map(item.get_closest_marker, later))}
+        config.hook.pytest_deselected(items=[*left])
+        items[:] = [item for item in items if item not in left]
     if ORDER == "reverse":
         items.reverse()
     elif ORDER:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 
 import pytest
@@ -33,8 +34,13 @@ SAMPLE = (
 
 def row_of(variant: str, system: str) -> BrokenProofRow:
     """The row of a variant, whatever it refutes."""
-    (row,) = (row for row in every_row() if (row.variant, row.system) == (variant, system))
-    return row
+    return rows_by_name()[variant, system]
+
+
+@functools.cache
+def rows_by_name() -> dict[tuple[str, str], BrokenProofRow]:
+    """Every row by its variant and system, made once: it asks the properties of every system."""
+    return {(row.variant, row.system): row for row in every_row()}
 
 
 @pytest.mark.parametrize("row", one_in(6, (r for r in rows() if r.variant in SAMPLE)), ids=lambda r: r.variant)

@@ -1,15 +1,8 @@
 package org.apache.kafka.controller;
 
-import java.io.BufferedInputStream;
-import java.io.BufferedOutputStream;
-import java.io.DataInputStream;
-import java.io.IOException;
-import java.io.OutputStream;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Constructor;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,9 +26,9 @@ import org.apache.kafka.timeline.TimelineHashMap;
 /**
  * Asks Kafka's own classes, many questions at a time: rows of 32-bit ints in, rows of 32-bit ints out.
  *
- * Arguments: the check, the number of slots of a list, the metadata version (or "latest"). A batch is the
- * number of its rows, then the rows, little-endian; 0 ends. Columns are described in columns.py. Lists have a fixed
- * number of slots, vacant ones hold -1; sets are bit masks, written only where the list ascends.
+ * Arguments: the check, the number of slots of a list, the metadata version (or "latest"). Columns are described in
+ * columns.py. Lists have a fixed number of slots, vacant ones hold -1; sets are bit masks, written only where the list
+ * ascends.
  */
 public final class ConformanceDriver {
     static final int VACANT = -1;
@@ -64,15 +57,7 @@ public final class ConformanceDriver {
     public static void main(String[] args) throws Exception {
         int slots = Integer.parseInt(args[1]);
         Check check = checkOf(args[0], slots, metadataVersion(args[2]));
-        DataInputStream in = new DataInputStream(new BufferedInputStream(System.in, 1 << 20));
-        OutputStream out = new BufferedOutputStream(System.out, 1 << 20);
-        while (true) {
-            int rows = Integer.reverseBytes(in.readInt());
-            if (rows == 0) {
-                return;
-            }
-            answer(check, rows, in, out);
-        }
+        DriverRows.blocks(check.inputs(), check.outputs(), (rows, asked, answers) -> answer(check, rows, asked, answers));
     }
 
     static Check checkOf(String name, int slots, MetadataVersion version) {
@@ -92,12 +77,7 @@ public final class ConformanceDriver {
         return name.equals("latest") ? MetadataVersion.LATEST_PRODUCTION : MetadataVersion.valueOf(name);
     }
 
-    static void answer(Check check, int rows, DataInputStream in, OutputStream out) throws IOException {
-        byte[] bytes = new byte[rows * check.inputs() * 4];
-        in.readFully(bytes);
-        IntBuffer asked = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer();
-        ByteBuffer result = ByteBuffer.allocate(rows * check.outputs() * 4).order(ByteOrder.LITTLE_ENDIAN);
-        IntBuffer answers = result.asIntBuffer();
+    static void answer(Check check, int rows, IntBuffer asked, IntBuffer answers) {
         IntStream.range(0, (rows + BLOCK - 1) / BLOCK).parallel().forEach(block -> {
             int[] given = new int[check.inputs()];
             int[] found = new int[check.outputs()];
@@ -113,8 +93,6 @@ public final class ConformanceDriver {
                 to.put(found);
             }
         });
-        out.write(result.array());
-        out.flush();
     }
 
     interface Check {
@@ -169,7 +147,7 @@ public final class ConformanceDriver {
         }
 
         List<Integer> set() {
-            return members(next());
+            return DriverRows.members(next());
         }
     }
 
@@ -190,10 +168,7 @@ public final class ConformanceDriver {
         }
 
         void list(List<Integer> list, int slots) {
-            for (int i = 0; i < slots; i++) {
-                put(i < list.size() ? list.get(i) : VACANT);
-            }
-            if (list.size() > slots) throw new IllegalStateException("no slots for " + list);
+            list(unboxed(list), slots);
         }
 
         void list(int[] list, int slots) {
@@ -215,14 +190,7 @@ public final class ConformanceDriver {
         }
 
         void set(List<Integer> list) {
-            int mask = 0;
-            int last = -1;
-            for (int broker : list) {
-                mask |= 1 << broker;
-                if (broker <= last) mask |= NOT_ASCENDING;
-                last = broker;
-            }
-            put(mask);
+            set(unboxed(list));
         }
 
         void maybeList(List<Integer> list, int slots) {
@@ -240,21 +208,13 @@ public final class ConformanceDriver {
         }
 
         void atMostOne(List<Integer> list) {
-            put(list.isEmpty() ? EMPTY : list.size() == 1 ? list.get(0) : TWO_OR_MORE);
+            atMostOne(unboxed(list));
         }
 
         void restart() {
             Arrays.fill(values, 0);
             at = 0;
         }
-    }
-
-    static List<Integer> members(int mask) {
-        List<Integer> result = new ArrayList<>(Integer.bitCount(mask));
-        for (int left = mask; left != 0; left &= left - 1) {
-            result.add(Integer.numberOfTrailingZeros(left));
-        }
-        return result;
     }
 
     static boolean has(int mask, int broker) {
@@ -286,6 +246,14 @@ public final class ConformanceDriver {
         List<Integer> result = new ArrayList<>(values.length);
         for (int value : values) {
             result.add(value);
+        }
+        return result;
+    }
+
+    static int[] unboxed(List<Integer> values) {
+        int[] result = new int[values.size()];
+        for (int i = 0; i < result.length; i++) {
+            result[i] = values.get(i);
         }
         return result;
     }
@@ -777,7 +745,7 @@ public final class ConformanceDriver {
 
         private static List<Uuid> directories(int mask) {
             List<Uuid> result = new ArrayList<>();
-            members(mask).forEach(number -> result.add(directory(OWN_DIRECTORY + number)));
+            DriverRows.members(mask).forEach(number -> result.add(directory(OWN_DIRECTORY + number)));
             return result;
         }
 

@@ -42,8 +42,14 @@ PACKAGE = "org.apache.kafka.controller"
 """Where drivers live: the classes they drive are package-private."""
 
 
+ROWS = "DriverRows"
+"""What drivers of rows stand on."""
+
 TOUR, FUZZ = "TourDriver", "FuzzDriver"
 """The drivers of the managers: by states and steps of an explored system, by whole requests."""
+
+CHECKS = "ConformanceDriver"
+"""The driver of single decisions."""
 
 IMAGES = "ImagesDriver"
 """The driver of a broker's image of the metadata."""
@@ -98,13 +104,13 @@ def compiled(build: Build, source_files: Sequence[Path], kind: str = CONTROLLER)
 
 
 def _check_java(build: Build) -> None:
-    """Refuse classes that are compiled for a newer Java than the one that would run them."""
+    """Refuse a Java that is older than the build's classes, or than drivers need."""
     wanted = build.java()
-    if wanted > OLDEST_JAVA:
-        said = subprocess.run([program("java"), "-version"], capture_output=True, text=True, check=False).stderr
-        found = re.search(r'version "(\d+)', said)
-        if found is None or int(found[1]) < wanted:
-            raise Refusal(f"{build} is compiled for Java {wanted}, and java on the PATH is {found and found[1]}")
+    said = subprocess.run([program("java"), "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(\d+)', said)
+    if found is not None and int(found[1]) < wanted:
+        needs = f"{build} is compiled for" if wanted > OLDEST_JAVA else "drivers of Kafka's classes need"
+        raise Refusal(f"{needs} Java {wanted}, and java on the PATH is {found[1]}")
 
 
 def _remove(place: Path) -> None:
@@ -118,16 +124,17 @@ def _remove(place: Path) -> None:
 def sources(build: Build, name: str) -> tuple[Path, ...]:
     """The files of a driver; those of the managers have one more, of what each line of releases has in its own way."""
     line = "39" if build.like.startswith("3.") else "40"
-    managers = tuple(f"managers/{part}" for part in ("TourDriver", "ControlManagers", f"TourRelease{line}"))
+    managers = tuple(f"managers/{part}" for part in ("TourDriver", ROWS, "ControlManagers", f"TourRelease{line}"))
     broker = (BROKER, "Controller", "Heartbeats", "Assignments", "Moves", "Logs", "Proposals", "Contradiction",
               "GrantingController")  # fmt: skip
     names = {
         TOUR: managers,
         FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", "fuzz/FuzzBeside", *managers),
-        IMAGES: (f"tour/{IMAGES}",),
+        IMAGES: (f"tour/{IMAGES}", f"managers/{ROWS}"),
+        CHECKS: (CHECKS, f"managers/{ROWS}"),
         BROKER: (*(f"broker/{part}" for part in broker), *managers),
         FETCHER: ("fetcher/FetcherDriver", f"fetcher/FetcherRelease{'40' if build.like.startswith('4.0.') else '41'}"),
-    }.get(name, (name,))
+    }[name]
     return tuple(FOLDER / f"{file}.java" for file in names)
 
 
@@ -299,7 +306,7 @@ class Driver(JavaProcess):
         # Of the change builder many millions of cases are asked: it is worth compiling well.
         kind = ("-XX:+UseParallelGC", "-Xms256m") if check == "change" else SHORT_RUN
         options = (*kind, "-Xmx1g")
-        super().__init__(build, "ConformanceDriver", (check, str(slots), metadata_version), columns, options)
+        super().__init__(build, CHECKS, (check, str(slots), metadata_version), columns, options)
 
 
 LAUNCHER = "org.junit.platform.console.ConsoleLauncher"

@@ -1,12 +1,5 @@
 package org.apache.kafka.controller;
 
-import java.io.BufferedInputStream;
-import java.io.BufferedOutputStream;
-import java.io.DataInputStream;
-import java.io.OutputStream;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.IntBuffer;
 import java.util.AbstractMap.SimpleImmutableEntry;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -93,28 +86,9 @@ public final class TourDriver {
         int brokers = Integer.parseInt(args[0]);
         Managers managers = new Managers(brokers, Integer.parseInt(args[1]), Start.valueOf(args[2]));
         String[] actions = Arrays.copyOfRange(args, 3, args.length);
-        DataInputStream in = new DataInputStream(new BufferedInputStream(System.in, 1 << 20));
-        OutputStream out = new BufferedOutputStream(System.out, 1 << 20);
         int inputs = 3 * brokers + 13 + 4 + brokers;
         int outputs = 3 + MOST_RECORDS * (14 + 2 * brokers) + 3 * brokers + 13 + 2;
-        while (true) {
-            int rows = Integer.reverseBytes(in.readInt());
-            if (rows == 0) {
-                return;
-            }
-            byte[] bytes = new byte[rows * inputs * 4];
-            in.readFully(bytes);
-            IntBuffer asked = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer();
-            ByteBuffer result = ByteBuffer.allocate(rows * outputs * 4).order(ByteOrder.LITTLE_ENDIAN);
-            IntBuffer answers = result.asIntBuffer();
-            int[] given = new int[inputs];
-            for (int row = 0; row < rows; row++) {
-                asked.get(given);
-                answers.put(managers.step(given, actions, outputs));
-            }
-            out.write(result.array());
-            out.flush();
-        }
+        DriverRows.each(inputs, outputs, given -> managers.step(given, actions, outputs));
     }
 
     /** Where a step starts: on from the one before, the same but for a snapshot after ClearElrRecords, from records. */
@@ -319,14 +293,6 @@ public final class TourDriver {
             return result;
         }
 
-        static List<Integer> members(int mask) {
-            List<Integer> result = new ArrayList<>();
-            for (int left = mask; left != 0; left &= left - 1) {
-                result.add(Integer.numberOfTrailingZeros(left));
-            }
-            return result;
-        }
-
         static int mask(Iterable<Integer> members) {
             int result = 0;
             for (int member : members) {
@@ -376,11 +342,11 @@ public final class TourDriver {
             PartitionRecord partition = new PartitionRecord().setTopicId(TOPIC).setPartitionId(0)
                 .setReplicas(replicas)
                 .setIsr(inOrder(replicas, state.next()))
-                .setEligibleLeaderReplicas(members(state.next()));
+                .setEligibleLeaderReplicas(DriverRows.members(state.next()));
             int lastKnown = state.next();
             partition.setLastKnownElr(lastKnown == EMPTY ? List.of() : List.of(lastKnown))
-                .setRemovingReplicas(members(state.next()))
-                .setAddingReplicas(members(state.next()))
+                .setRemovingReplicas(DriverRows.members(state.next()))
+                .setAddingReplicas(DriverRows.members(state.next()))
                 .setLeader(state.next())
                 .setLeaderRecoveryState((byte) state.next())
                 .setLeaderEpoch(10)
@@ -395,7 +361,7 @@ public final class TourDriver {
             int minIsr = state.next();
             boolean unclean = state.next() != 0;
             enable(state.next() != 0);
-            for (int broker : members(registered)) {
+            for (int broker : DriverRows.members(registered)) {
                 replay(new RegisterBrokerRecord().setBrokerId(broker).setBrokerEpoch(FIRST_EPOCH + broker)
                     .setIncarnationId(new Uuid(3, FIRST_EPOCH + broker))
                     .setFenced((fenced >> broker & 1) != 0)
@@ -411,8 +377,8 @@ public final class TourDriver {
         /** The members in the order of the replicas, as a new partition has them; others after them. */
         private static List<Integer> inOrder(List<Integer> replicas, int mask) {
             List<Integer> result = new ArrayList<>(replicas);
-            result.retainAll(members(mask));
-            members(mask).stream().filter(broker -> !replicas.contains(broker)).forEach(result::add);
+            result.retainAll(DriverRows.members(mask));
+            DriverRows.members(mask).stream().filter(broker -> !replicas.contains(broker)).forEach(result::add);
             return result;
         }
 
@@ -609,8 +575,8 @@ public final class TourDriver {
         private List<ApiMessageAndVersion> alterPartition(int isr, boolean recovering, boolean outdated) {
             PartitionRegistration p = replication.getPartition(TOPIC, 0);
             List<Integer> order = new ArrayList<>(list(p.isr));
-            members(isr).stream().filter(member -> !list(p.isr).contains(member)).forEach(order::add);
-            order.retainAll(members(isr));
+            DriverRows.members(isr).stream().filter(member -> !list(p.isr).contains(member)).forEach(order::add);
+            order.retainAll(DriverRows.members(isr));
             List<AlterPartitionRequestData.BrokerState> wanted = new ArrayList<>();
             for (int member : order) {
                 long epoch = registration(member) == null ? 0 : registration(member).epoch();

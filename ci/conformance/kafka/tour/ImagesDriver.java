@@ -1,11 +1,5 @@
 package org.apache.kafka.controller;
 
-import java.io.BufferedInputStream;
-import java.io.BufferedOutputStream;
-import java.io.DataInputStream;
-import java.io.OutputStream;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -70,28 +64,9 @@ public final class ImagesDriver {
         int topics = Integer.parseInt(args[0]);
         ImagesDriver driver = new ImagesDriver(topics, args[1].equals("LEADS"));
         String[] actions = Arrays.copyOfRange(args, 2, args.length);
-        DataInputStream in = new DataInputStream(new BufferedInputStream(System.in, 1 << 20));
-        OutputStream out = new BufferedOutputStream(System.out, 1 << 20);
         int inputs = 4 + BITS * topics;
         int outputs = 5 + topics * (2 * BITS + 4);
-        while (true) {
-            int rows = Integer.reverseBytes(in.readInt());
-            if (rows == 0) {
-                return;
-            }
-            byte[] bytes = new byte[rows * inputs * 4];
-            in.readFully(bytes);
-            IntBuffer asked = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer();
-            ByteBuffer result = ByteBuffer.allocate(rows * outputs * 4).order(ByteOrder.LITTLE_ENDIAN);
-            IntBuffer answers = result.asIntBuffer();
-            int[] given = new int[inputs];
-            for (int row = 0; row < rows; row++) {
-                asked.get(given);
-                answers.put(driver.step(given, actions[given[1]], outputs));
-            }
-            out.write(result.array());
-            out.flush();
-        }
+        DriverRows.each(inputs, outputs, given -> driver.step(given, actions[given[1]], outputs));
     }
 
     /** The records that everything up to now comes to, as a snapshot has them. */

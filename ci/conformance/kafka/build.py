@@ -26,6 +26,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+(-rc\d+)?")
 _JAR = re.compile(r"(?P<artifact>.+?)-\d[\w.+-]*\.jar")
+_NUMBERS = re.compile(r"(?<=-)\d+\.\d+\.\d+")
 _NOT_DRIVEN = re.compile(r".*-(sources|javadoc|scaladoc|tests?|test-fixtures)\.jar|(log4j|logback|slf4j-).*")
 """Jars of a folder that hold no classes to run, or bind the log: a driver writes none."""
 
@@ -125,6 +126,9 @@ class Build:
         _check_once(chosen)
         if not any(member.startswith(_OWN) for part in chosen for member in part.classes()):
             raise Refusal(f"{text} has no class of Kafka")
+        if Path(text).is_dir() and all(part.path.is_file() and _MANAGERS not in part.classes() for part in chosen):
+            raise Refusal(f"{text} has no kafka-metadata jar, whose classes decide; name its jars, with commas between "
+                          "them, to drive the managers of a release with them")  # fmt: skip
         return cls(like or _nearest(_version(text, chosen)), tuple(chosen), text)
 
     def __str__(self) -> str:
@@ -179,14 +183,19 @@ def _artifact(name: str) -> str:
 
 
 def _check_once(parts: Sequence[Part]) -> None:
-    """Refuse two jars of one module: which of them would be driven is a matter of their order."""
-    by_artifact: dict[str, Part] = {}
+    """Refuse two jars of one module, which of them would be driven is a matter of their order, and of two versions."""
+    by_artifact, by_version = dict[str, Part](), dict[str, Part]()
     for part in parts:
         if os.pathsep in str(part.path):
             raise Refusal(f"{part.path}: a class path cannot name it, for {os.pathsep!r} separates its entries")
         other = by_artifact.setdefault(part.artifact or str(part.path), part)
         if other is not part:
             raise Refusal(f"{other.path} and {part.path} are both {part.artifact}; remove one")
+        if part.artifact.startswith("kafka-") and (named := _NUMBERS.search(part.path.name)):
+            by_version.setdefault(named[0], part)
+    if len(by_version) > 1:
+        one, two = (part.path.name for part in [*by_version.values()][:2])
+        raise Refusal(f"{parts[0].path.parent} has jars of two versions, {one} and {two}; remove those of one")
 
 
 def _paths(text: str) -> list[Path]:

@@ -12,6 +12,7 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka import build, jars
 from kraftcheck.ci.conformance.kafka.build import OLDEST_JAVA, Build
+from kraftcheck.ci.conformance.kafka.drivers import FUZZ, compile_driver
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.shared.commands import kraftcheck
 
@@ -134,7 +135,7 @@ def test_several_jars_have_commas_between_them(tmp_path: Path) -> None:
 
 
 def test_what_is_no_build_is_refused(tmp_path: Path) -> None:
-    """An empty folder, a file that is no jar, jars without Kafka, and two jars of one module are refused in a line."""
+    """No jars, a file that is none, jars without Kafka or its managers, two of a module or of versions: a line each."""
     text = tmp_path / "readme.txt"
     text.write_text("text")
     refusals = {
@@ -146,6 +147,14 @@ def test_what_is_no_build_is_refused(tmp_path: Path) -> None:
     jar(tmp_path / "two" / "kafka-metadata-4.4.0.jar")
     jar(tmp_path / "two" / "kafka-metadata-4.5.0.jar")
     refusals[str(tmp_path / "two")] = "kafka-metadata-4.5.0.jar are both kafka-metadata; remove one"
+    jar(tmp_path / "mixed" / "kafka-metadata-4.4.0.jar")
+    jar(tmp_path / "mixed" / "kafka-clients-4.1.2.jar")
+    refusals[str(tmp_path / "mixed")] = (
+        "mixed has jars of two versions, kafka-clients-4.1.2.jar and kafka-metadata-4.4.0.jar; remove those of one")
+    jar(tmp_path / "clients" / "kafka-clients-4.4.0.jar", "org/apache/kafka/common/Uuid.class")
+    refusals[str(tmp_path / "clients")] = (
+        "clients has no kafka-metadata jar, whose classes decide; name its jars, with commas between them, to drive "
+        "the managers of a release with them")
     for named, said in refusals.items():
         with pytest.raises(Refusal) as refused:
             Build.of(named)
@@ -179,6 +188,21 @@ def test_classes_for_a_newer_java_are_refused(tmp_path: Path) -> None:
     ran = kraftcheck("conform", "--kafka", str(tmp_path), "--fuzz", "10", "--quiet")
     assert ran.code == 2
     assert re.fullmatch(rf"kraftcheck: {tmp_path} is compiled for Java 99, and java on the PATH is \d+\n", ran.err)
+
+
+def test_an_older_java_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Java that drivers cannot be compiled with is named before a compiler is asked; so is one that is missing."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "jars", lambda version, kind: "a.jar")
+    for program, text in (("java", "echo 'openjdk version \"11.0.2\"' >&2"), ("javac", "exit 1")):
+        (tmp_path / program).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / program).chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Refusal, match=r"^drivers of Kafka's classes need Java 17, and java on the PATH is 11$"):
+        compile_driver(Build("4.4.0"), FUZZ)
+    (tmp_path / "java").unlink()
+    with pytest.raises(Refusal, match=r"^java is not installed; a Java 17 development kit is needed"):
+        compile_driver(Build("4.4.0"), FUZZ)
 
 
 @pytest.mark.xdist_group("kafka")

@@ -7,13 +7,13 @@ the nearest release, and what is new is said.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.drivers import DriverError
 from kraftcheck.ci.conformance.kafka.fuzz.run import fuzz_lines, fuzz_with_kafka
 from kraftcheck.ci.conformance.kafka.jars import CONTROLLER, any_jars, known_versions
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
+from kraftcheck.ci.terminal.commands import EXIT_USAGE
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import parse
 
@@ -49,31 +49,35 @@ def is_served(version: str) -> bool:
     return True
 
 
-def news(steps: int = STEPS) -> Iterator[tuple[str, bool, list[str]]]:
-    """Each version that is served: whether it decides otherwise than the rules of the nearest release, and the lines.
+def news(version: str, steps: int = STEPS) -> tuple[bool, list[str]]:
+    """Whether a served version decides otherwise than the rules of the nearest release, and the lines that say so.
 
     Raises:
         DriverError, Refusal: where its classes cannot be driven: that is new too, and no pass.
     """
-    for version in filter(is_served, next_numbers()):
-        build = Build.of(version)
-        name = f"kafka-{build.like}"
-        row = fuzz_with_kafka(build, parse(name), steps, 0, lambda *progress: None)
-        yield version, row.differs, [*build.lines(), *fuzz_lines(row, name)]
+    build = Build.of(version)
+    name = f"kafka-{build.like}"
+    row = fuzz_with_kafka(build, parse(name), steps, 0, lambda *progress: None)
+    return row.differs, [*build.lines(), *fuzz_lines(row, name)]
 
 
 def main() -> int:
-    """Say what is new: 0 where nothing decides otherwise, 23 where something does, 2 where it cannot be asked."""
-    differing, number = 0, 0
-    try:
-        for _, differs, lines in news():
+    """Say what is new: 0 where nothing decides otherwise, 23 where something does, 2 where one cannot be asked."""
+    differing, served, faults, versions = 0, 0, 0, next_numbers()
+    for version in versions:
+        try:
+            if not is_served(version):
+                continue
+            served += 1
+            differs, lines = news(version)
             print("\n".join(lines), flush=True)
-            differing, number = differing + differs, number + 1
-    except (Refusal, DriverError) as reason:
-        print(f"error: {reason}", file=sys.stderr)
-        return 2
-    print(f"asked for {', '.join(next_numbers())}: {number} served and not known, {differing} decide otherwise")
-    return NON_CONFORMANT if differing else 0
+            differing += differs
+        except (Refusal, DriverError) as reason:
+            print(f"error: {reason}", file=sys.stderr)
+            faults += 1
+    unasked = f", {faults} could not be asked" if faults else ""
+    print(f"asked for {', '.join(versions)}: {served} served and not known, {differing} decide otherwise{unasked}")
+    return NON_CONFORMANT if differing else EXIT_USAGE if faults else 0
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def _fewer(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.xdist_group("kafka")
 def test_a_mend_is_recognised(tmp_path: Path) -> None:
     """Classes that keep removed replicas out of the ELR are that mend, in all cases; no promise fails in the report."""
-    mended = changed(tmp_path, "ghosts")
+    mended = changed(tmp_path, "mended")
     junit = tmp_path / "junit.xml"
     ran = kraftcheck("branch", str(mended), "--mends", "ghost-elr-member", "--junit", str(junit), "--quiet")
     assert ran.code == 0
@@ -116,7 +116,7 @@ def test_each_breach_is_a_page_a_test_and_a_place(tmp_path: Path) -> None:
 def test_promises_of_acknowledged_records_are_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A mend of the ELR is compared in `replication` too, where it keeps promises that the release breaks."""
     monkeypatch.setattr(branch, "EXPLORED", ("replication",))
-    ran = kraftcheck("branch", str(changed(tmp_path, "ghosts")), "--quiet")
+    ran = kraftcheck("branch", str(changed(tmp_path, "mended")), "--quiet")
     assert ran.code == 0
     assert "replication tiny, reassignments 1" in ran.out
 

@@ -99,7 +99,7 @@ def test_a_cut_says_nothing_of_fair_behaviours_beyond_it() -> None:
 
 def test_changed_classes_are_explored(tmp_path: Path) -> None:
     """Bytes of 4.4.0 that keep removed replicas out of the ELR keep what the release breaks in two steps."""
-    mended, words = changed(tmp_path, "ghosts"), ("--max-depth", "3", "--property", "elr-within-replicas")
+    mended, words = changed(tmp_path, "mended"), ("--max-depth", "3", "--property", "elr-within-replicas")
     released = explored("elections", "--kafka", "4.4.0", *words)
     kafka = explored("elections", "--kafka", str(mended), *words)
     assert verdicts(released)["elr-within-replicas"] == ("refuted", 2)

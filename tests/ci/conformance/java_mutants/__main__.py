@@ -1,33 +1,34 @@
-"""Runs drawn mutants of Kafka's classes, and lists those that nothing notices; exit code 1 where one has no reason."""
+"""Runs mutants of Kafka's classes, and lists those that nothing notices; exit code 1 where one has no reason."""
 
 from __future__ import annotations
 
+import argparse
 import sys
-import time
-from pathlib import Path
+from collections.abc import Sequence
 
-import click
-
-from tests.ci.conformance.java_mutants.campaign import SURVIVED, drawn, plays, record, run, told
+from tests.ci.conformance.java_mutants.campaign import SURVIVED, mutants, noted, record, run_shard, shard_of, told
+from tests.ci.night.__main__ import EXIT_FAILED, EXIT_LEFT, part
 
 
-@click.command()
-@click.option("--seed", default=0, show_default=True, help="Draws other mutants.")
-@click.option("--count", type=int, help="How many are drawn.  [default: all]")
-@click.option("--seconds", default=600.0, show_default=True, help="After which no further mutant is begun.")
-@click.option("--record", "into", type=click.Path(path_type=Path), help="Writes there what became of each.")
-def main(seed: int, count: int | None, seconds: float, into: Path | None) -> None:
-    """Change the classes of Kafka's controller, one instruction at a time, and ask the fuzz of `kraftcheck branch`."""
-    start, found = time.monotonic(), []
-    for outcome in run(drawn(seed, count), plays(), seconds):
-        found.append(outcome)
-        print(f"{outcome.outcome:8} {outcome.steps:6} steps {outcome.seconds:6.1f} s  {outcome.mutant.key}", flush=True)
-    print("\n".join(told(found)))
-    print(f"{time.monotonic() - start:.0f} s")
-    if into is not None:
-        record(into, seed, found)
-    sys.exit(int(any(one.outcome == SURVIVED for one in found)))
+def main(words: Sequence[str]) -> int:
+    """Run what is left of a shard at this commit, and tell the score of all that this commit has run."""
+    parser = argparse.ArgumentParser("python -m tests.ci.conformance.java_mutants", description=__doc__)
+    parser.add_argument("--shard", type=part, default=(1, 1), metavar="K/N", help="a part of all; default: all")
+    parser.add_argument("--minutes", type=float, default=85.0, help="no mutant is begun later; default 85")
+    parser.add_argument("--record", action="store_true", help="run nothing: write what this commit has run to ran.json")
+    chosen = parser.parse_args(words)
+    if chosen.record:
+        record()
+        return 0
+    shard = shard_of(*chosen.shard)
+    for one in run_shard(shard, 60 * chosen.minutes):
+        print(f"{one.outcome:8} {one.steps:6} steps {one.seconds:6.1f} s  {one.mutant.key}", flush=True)
+    rows = noted(shard.folder)
+    print(*told([*rows.values()]), sep="\n")
+    left = sum(key not in rows for key in shard.items([one.key for one in mutants()]))
+    print(f"{left:,} of the shard left")
+    return EXIT_FAILED if any(row[1] == SURVIVED for row in rows.values()) else EXIT_LEFT if left else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -1,18 +1,23 @@
-"""Mutants of Kafka's own classes, by PIT's engine: which of them the fuzz notices, and how soon."""
+"""Mutants of Kafka's own classes, by PIT's engine: which of them the fuzz notices, and how soon.
+
+They are run in shards, which note what becomes of each mutant as it is known, by commit: whoever runs a shard again
+goes on with what is left.
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
-import random
 import re
 import subprocess
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -27,6 +32,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH, OPTIONS, FuzzProces
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, program
 from kraftcheck.ci.verdicts.branch import FIRST, MORE
 from kraftcheck.model.rules.ruleset import parse
+from tests.ci.night.shards import FOLDER, Shard, commit
 
 HERE = Path(__file__).parent
 JUDGED, RAN = HERE / "judged.toml", HERE / "ran.json"
@@ -79,6 +85,11 @@ class Outcome:
     steps: int
     seconds: float
 
+    @property
+    def row(self) -> list[str | int | float]:
+        """As it is noted."""
+        return [self.mutant.key, self.outcome, self.steps, round(self.seconds, 1)]
+
 
 class MutantProcess(FuzzProcess):
     """The driver of the fuzz, whose classes are changed one after the other in one virtual machine."""
@@ -116,18 +127,12 @@ def _java(*words: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def mutants(classes: Sequence[str] = CLASSES) -> list[JavaMutant]:
+@functools.cache
+def mutants(classes: Sequence[str] = CLASSES) -> tuple[JavaMutant, ...]:
     """Every mutant that PIT's engine makes of classes, but for lines that log and what is written of an object."""
     rows = (line.split("\t") for line in _java("list", *classes).splitlines())
-    found = [JavaMutant(row[0], int(row[1]), row[2], int(row[3]), row[4], row[5]) for row in rows]
-    return [one for one in found if one.method not in OF_OBJECTS]
-
-
-def drawn(seed: int, count: int | None) -> list[JavaMutant]:
-    """A sample of all; each seed another."""
-    found = mutants()
-    random.Random(seed).shuffle(found)
-    return found[:count]
+    found = (JavaMutant(row[0], int(row[1]), row[2], int(row[3]), row[4], row[5]) for row in rows)
+    return tuple(one for one in found if one.method not in OF_OBJECTS)
 
 
 @frozen
@@ -138,7 +143,8 @@ class Ending:
     released: Sequence[str]
 
 
-def plays(steps: tuple[int, ...] = (FIRST, MORE), endings: int = SEQUENCES) -> list[Played | Ending]:
+@functools.cache
+def plays(steps: tuple[int, ...] = (FIRST, MORE), endings: int = SEQUENCES) -> Sequence[Played | Ending]:
     """What `kraftcheck branch` asks first and last, with what the rules of the release, or its classes, answer."""
     rules, found = parse(f"kafka-{NEWEST}"), list[Played | Ending]()
     for seed, enough in enumerate(steps):
@@ -162,19 +168,40 @@ def judged() -> list[tuple[str, str]]:
 
 
 def run(chosen: Sequence[JavaMutant], sequences: Sequence[Played | Ending], seconds: float) -> Iterator[Outcome]:
-    """What becomes of each mutant, until the time is over."""
+    """What becomes of each mutant, until the time is over; one that is noticed needs no judgement."""
     known, end = judged(), time.monotonic() + seconds
     with MutantProcess() as kafka:
         for mutant in chosen:
             if time.monotonic() > end:
                 return
-            if (kind := next((kind for key, kind in known if mutant.key.startswith(key)), None)) is not None:
-                yield Outcome(mutant, kind, 0, 0.0)
-                continue
             start = time.monotonic()
             noticed, steps = asked(kafka, mutant, sequences)
-            outcome = NOTICED if noticed or _decides_otherwise(mutant) else SURVIVED
+            kind = next((kind for key, kind in known if mutant.key.startswith(key)), SURVIVED)
+            outcome = NOTICED if noticed or _decides_otherwise(mutant) else kind
             yield Outcome(mutant, outcome, steps, time.monotonic() - start)
+
+
+def run_shard(shard: Shard, seconds: float = 3600) -> Iterator[Outcome]:
+    """What becomes of the mutants of a shard that nobody has run at this commit; each is noted."""
+    by_key, done = {one.key: one for one in mutants()}, noted(shard.folder)
+    left = [by_key[key] for key in shard.items([*by_key]) if done.get(key, [key, SURVIVED])[1] == SURVIVED]
+    shard.folder.mkdir(parents=True, exist_ok=True)
+    with shard.notes.open("a", encoding="utf-8") as notes:
+        for outcome in run(left, plays(), seconds) if left else ():
+            notes.write(json.dumps(outcome.row) + "\n")
+            notes.flush()
+            yield outcome
+
+
+def shard_of(number: int, of: int) -> Shard:
+    """A shard of this commit."""
+    return Shard(number, of, FOLDER / commit() / "java-mutants")
+
+
+def noted(folder: Path) -> Mapping[str, Sequence[Any]]:
+    """By name the last row that a shard of a commit has noted."""
+    lines = (line for place in sorted(folder.glob("*.jsonl")) for line in place.read_text("utf-8").splitlines())
+    return {row[0]: row for row in map(json.loads, lines)}
 
 
 def _decides_otherwise(mutant: JavaMutant) -> bool:
@@ -214,26 +241,49 @@ def asked(kafka: MutantProcess, mutant: JavaMutant, sequences: Sequence[Played |
     return False, steps
 
 
-def told(found: Sequence[Outcome]) -> Iterator[str]:
-    """The score: how many of those are noticed that the rules have a part in, and of all that are not equal."""
-    counts = {name: sum(one.outcome == name for one in found) for name in (NOTICED, SURVIVED, UNASKED, EQUAL)}
-    steps = sorted(one.steps for one in found if one.outcome == NOTICED)
-    yield f"{len(found)} mutants: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+def told(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """The score: how many of those are noticed that are asked, and of all that are not equal."""
+    counts = {name: sum(row[1] == name for row in rows) for name in (NOTICED, SURVIVED, UNASKED, EQUAL)}
+    steps = sorted(row[2] for row in rows if row[1] == NOTICED)
+    yield f"{len(rows):,} mutants: " + ", ".join(f"{count:,} {name}" for name, count in counts.items())
     for beside, what in ((SURVIVED,), "of what is asked"), ((SURVIVED, UNASKED), "of all that are not equal"):
         whole = counts[NOTICED] + sum(counts[name] for name in beside)
         if whole:
-            yield f"{100 * counts[NOTICED] / whole:.1f} % of {whole} noticed, {what}"
+            yield f"{100 * counts[NOTICED] / whole:.1f} % of {whole:,} noticed, {what}"
     if steps:
-        yield f"steps until noticed: median {steps[len(steps) // 2]}, most {steps[-1]:,}"
+        yield f"steps until noticed: median {steps[len(steps) // 2]:,}, most {steps[-1]:,}"
 
 
-def record(into: Path, seed: int, found: Sequence[Outcome]) -> None:
-    """Write what became of each mutant; seconds are left out, for they are of a machine."""
-    rows = [[one.mutant.key, one.outcome, one.steps] for one in found]
-    text = ",\n  ".join(json.dumps(row) for row in rows)
-    into.write_text(f'{{"release": "{NEWEST}", "seed": {seed}, "mutants": [\n  {text}\n]}}\n', encoding="utf-8")
+def score(place: Path = RAN) -> str:
+    """The recorded score, as the page for who works on Kafka tells it."""
+    rows = recorded(place)
+    noticed = sorted(row[2] for row in rows if row[1] == NOTICED)
+    equal = sum(row[1] == EQUAL for row in rows)
+    share = f"{100 * len(noticed) / (len(rows) - equal):.0f} %"
+    every = json.loads(place.read_text("utf-8"))["of"]
+    return (f"Of {every:,} mutants {len(rows):,} were run, drawn by their names: {equal:,} are equal to Kafka, and of "
+            f"the other {len(rows) - equal:,} `branch` notices {len(noticed):,} ({share}), half of them within "
+            f"{noticed[len(noticed) // 2]:,} steps")  # fmt: skip
 
 
-def recorded() -> list[tuple[str, str, int]]:
-    """Name, outcome and steps of the mutants of the last recorded run."""
-    return [(key, outcome, steps) for key, outcome, steps in json.loads(RAN.read_text("utf-8"))["mutants"]]
+def record(into: Path = RAN) -> None:
+    """Write what this commit has noted, and keep of earlier ones what it has not run again; each row has its commit.
+
+    Raises:
+        ValueError: where files differ from the commit, which the rows would be of.
+    """
+    of = commit()
+    if of.endswith("-changed"):
+        raise ValueError("the working tree differs from its commit: commit first, and run the shards of that")
+    rows = {row[0]: row for row in recorded(into)} | {
+        key: [*row, of] for key, row in noted(FOLDER / of / "java-mutants").items()}  # fmt: skip
+    keys = [one.key for one in mutants()]
+    text = ",\n  ".join(json.dumps(rows[key]) for key in keys if key in rows)
+    head = f'"release": "{NEWEST}", "of": {len(keys)}'
+    into.write_text(f'{{{head}, "mutants": [\n  {text}\n]}}\n', encoding="utf-8")
+
+
+def recorded(place: Path = RAN) -> list[Sequence[Any]]:
+    """Name, outcome, steps, seconds and commit of the mutants that have been run."""
+    rows: list[Sequence[Any]] = json.loads(place.read_text("utf-8"))["mutants"]
+    return rows

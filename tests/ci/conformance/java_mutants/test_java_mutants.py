@@ -2,51 +2,66 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 
 import pytest
 
 from kraftcheck.ci.conformance.kafka.drivers import PACKAGE
+from tests.ci.conformance.java_mutants import __main__ as command
+from tests.ci.conformance.java_mutants import campaign
 from tests.ci.conformance.java_mutants.campaign import (
     CLASSES,
+    EQUAL,
     NOTICED,
     SURVIVED,
-    UNASKED,
+    JavaMutant,
     MutantProcess,
+    Outcome,
     asked,
-    drawn,
     judged,
     mutants,
+    noted,
     plays,
+    record,
     recorded,
     run,
+    run_shard,
+    score,
+    shard_of,
     told,
 )
-from tests.ci.night.shards import commit
+from tests.ci.night.shards import Shard, commit
+from tests.shared.places import DOCS
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
 EARLY = 1_500
 """Steps within which a mutant of the sample of each change was noticed."""
 
+SHARDS = 40
+"""Shards of a night."""
+
 
 def test_mutants_that_the_commit_draws_are_noticed_or_judged() -> None:
-    """Two of the recorded mutants, other ones at each commit, are noticed as soon as recorded, or have a reason."""
-    early = {key: (outcome, steps) for key, outcome, steps in recorded() if steps <= EARLY}
+    """Two of the recorded mutants, other ones at each commit, are noticed as soon as recorded."""
+    early = {row[0]: row[2] for row in recorded() if row[1] == NOTICED and row[2] <= EARLY}
     chosen = random.Random(commit()).sample(sorted(early), 2)
-    owners = [name for name in CLASSES if any(key.startswith(name.rpartition(".")[2] + ".") for key in chosen)]
-    drawn_ones = [one for one in mutants(owners) if one.key in chosen]
-    assert sorted(one.key for one in drawn_ones) == sorted(chosen)
-    found = {one.mutant.key: (one.outcome, one.steps) for one in run(drawn_ones, plays((EARLY,), 0), 600)}
-    assert found == {key: early[key] for key in chosen}
+    owners = tuple(name for name in CLASSES if any(key.startswith(name.rpartition(".")[2] + ".") for key in chosen))
+    drawn = [one for one in mutants(owners) if one.key in chosen]
+    assert sorted(one.key for one in drawn) == sorted(chosen)
+    found = {one.mutant.key: (one.outcome, one.steps) for one in run(drawn, plays((EARLY,), 0), 600)}
+    assert found == {key: (NOTICED, early[key]) for key in chosen}
 
 
 def test_the_recorded_score_reaches_the_goal() -> None:
-    """Of the recorded sample 95 % of those that are not equal are noticed by `kraftcheck branch`."""
-    outcomes = [outcome for _, outcome, _ in recorded()]
-    noticed, missed = outcomes.count(NOTICED), outcomes.count(SURVIVED) + outcomes.count(UNASKED)
-    assert noticed + missed > 150
-    assert noticed >= 0.95 * (noticed + missed)
+    """Of the recorded mutants 95 % of those that are not equal are noticed by `kraftcheck branch`; none survives."""
+    outcomes = [row[1] for row in recorded()]
+    unequal = len(outcomes) - outcomes.count(EQUAL)
+    assert unequal > 150
+    assert outcomes.count(NOTICED) >= 0.95 * unequal
+    assert SURVIVED not in outcomes
 
 
 def test_every_judgement_is_of_a_mutant() -> None:
@@ -69,8 +84,69 @@ def test_a_mutant_is_noticed_and_an_equal_one_is_not() -> None:
 
 
 @pytest.mark.slow
-def test_a_sample_of_mutants_is_noticed() -> None:
-    """Of a drawn sample none survives without a reason, and each is noticed within a minute."""
-    found = list(run(drawn(7, 40), plays(), 1200))
-    assert [one.mutant.key for one in found if one.outcome == SURVIVED] == [], "\n".join(told(found))
-    assert max(one.seconds for one in found) < 60
+@pytest.mark.parametrize("number", range(1, SHARDS + 1))
+def test_a_shard_of_all_mutants_is_noticed(number: int) -> None:
+    """None survives without a reason, of those that were run at this commit before too."""
+    shard = shard_of(number, SHARDS)
+    found = [one.mutant.key for one in run_shard(shard) if one.outcome == SURVIVED]
+    assert found == [], "\n".join(told([*noted(shard.folder).values()]))
+
+
+OWN = [JavaMutant("a.B", number, "c", 1, "", f"changed {number}") for number in range(6)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The notes of a commit, whose mutants are noticed but for the last."""
+    monkeypatch.setattr(campaign, "mutants", lambda: OWN)
+    monkeypatch.setattr(campaign, "plays", lambda: ())
+    monkeypatch.setattr(campaign, "FOLDER", tmp_path)
+    monkeypatch.setattr(campaign, "commit", lambda: "abc")
+    becomes = {**dict.fromkeys(OWN, NOTICED), OWN[-1]: SURVIVED}
+    monkeypatch.setattr(campaign, "run", lambda chosen, *_: (Outcome(one, becomes[one], 7, 0.5) for one in chosen))
+    return tmp_path / "abc" / "java-mutants"
+
+
+def test_a_shard_goes_on_with_what_is_left(folder: Path) -> None:
+    """What became of a mutant is kept as it is known, and only one that survived is run again, under any shard."""
+    first = run_shard(Shard(1, 1, folder))
+    assert next(first).mutant.key == OWN[0].key
+    first.close()
+    assert [*noted(folder)] == [OWN[0].key]
+    rest = [one.mutant for number in (1, 2) for one in run_shard(Shard(number, 2, folder))]
+    assert sorted(rest, key=OWN.index) == OWN[1:]
+    assert [one.mutant for one in run_shard(Shard(1, 1, folder))] == OWN[-1:]
+
+
+def test_a_record_has_the_commit_of_each_row(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a commit has not run again keeps its row; a mutant that is no more has none; a changed tree is refused."""
+    into = tmp_path / "ran.json"
+    former = [[key, NOTICED, 1, 0.1, "old"] for key in (OWN[0].key, OWN[1].key, "gone")]
+    into.write_text(json.dumps({"mutants": former}))
+    folder.mkdir(parents=True)
+    (folder / "1-of-9.jsonl").write_text(json.dumps([OWN[1].key, NOTICED, 9, 0.3]) + "\n")
+    record(into)
+    assert recorded(into) == [former[0], [OWN[1].key, NOTICED, 9, 0.3, "abc"]]
+    assert json.loads(into.read_text())["of"] == len(OWN)
+    monkeypatch.setattr(campaign, "commit", lambda: "abc-changed")
+    with pytest.raises(ValueError, match="commit first"):
+        record(into)
+
+
+def test_the_command_says_what_survives_and_what_is_left(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A survivor without a reason ends it with 1; where only time was up it is 20."""
+    monkeypatch.setattr(command, "mutants", lambda: OWN)
+    assert command.main(["--shard", "1/1"]) == 1
+    assert "6 mutants: 5 noticed, 1 survived" in capsys.readouterr().out
+    monkeypatch.setattr(campaign, "run", lambda chosen, *_: iter([Outcome(OWN[-1], EQUAL, 7, 0.5)]))
+    monkeypatch.setattr(command, "mutants", lambda: [*OWN, JavaMutant("a.B", 9, "c", 1, "", "x")])
+    assert command.main([]) == 20
+    assert "1 of the shard left" in capsys.readouterr().out
+
+
+def test_the_page_tells_the_recorded_score() -> None:
+    """The page for who works on Kafka has each number of the record."""
+    page = " ".join((DOCS / "how-to" / "branch.md").read_text("utf-8").split())
+    assert score() in page

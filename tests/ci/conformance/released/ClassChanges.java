@@ -9,8 +9,9 @@ import org.objectweb.asm.Opcodes;
 
 /**
  * Changes the bytes of one class: `CLASS OUT list` prints its mutants, a line each; `CLASS OUT N...` writes each to
- * OUT/N. `CLASS OUT ghosts` writes PartitionChangeBuilder with the mend that keeps removed replicas out of the ELR, and
- * `CLASS OUT gains` a ConfigurationControlManager whose updateFeatures takes a word besides.
+ * OUT/N. `CLASS OUT mended` writes PartitionChangeBuilder with the mend that keeps removed replicas out of the ELR,
+ * `CLASS OUT wrong` one that does not ask whether the last known leader is alive, and `CLASS OUT gains` a
+ * ConfigurationControlManager whose updateFeatures takes a word besides.
  * A mutant negates one condition, swaps an addition and a subtraction, or 0 and 1.
  */
 public final class ClassChanges {
@@ -92,8 +93,17 @@ public final class ClassChanges {
                 }
 
                 @Override
+                public void visitMethodInsn(int opcode, String owner, String called, String type, boolean isInterface) {
+                    super.visitMethodInsn(opcode, owner, called, type, isInterface);
+                    if (change.equals("wrong") && name.equals("canElectLastKnownLeader") && called.equals("test")) {
+                        super.visitInsn(Opcodes.POP);
+                        super.visitInsn(Opcodes.ICONST_1);
+                    }
+                }
+
+                @Override
                 public void visitInsn(int opcode) {
-                    if (change.equals("ghosts") && opcode == Opcodes.IRETURN && name.equals("lambda$maybePopulateTargetElr$1")) {
+                    if (change.equals("mended") && opcode == Opcodes.IRETURN && name.equals("lambda$maybePopulateTargetElr$1")) {
                         super.visitVarInsn(Opcodes.ALOAD, 0);
                         super.visitFieldInsn(Opcodes.GETFIELD, "org/apache/kafka/controller/PartitionChangeBuilder",
                             "targetReplicas", "Ljava/util/List;");

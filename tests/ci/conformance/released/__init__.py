@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -20,8 +21,8 @@ def changed(folder: Path, change: str, name: str = BUILDER) -> Path:
     """A folder with a class of the newest release, changed in its bytes."""
     member = f"org/apache/kafka/controller/{name}.class"
     metadata = next(path for path in jars(NEWEST).split(os.pathsep) if "kafka-metadata" in path)
-    with zipfile.ZipFile(metadata) as file:
-        file.extract(member, folder)
-    command = [program("java"), *SHORT_RUN, "-cp", str(jar(*ASM)), str(CHANGES), str(folder / member), str(folder)]
-    subprocess.run([*command, change], check=True)
+    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(metadata) as file:
+        released = file.extract(member, place)
+        command = [program("java"), *SHORT_RUN, "-cp", str(jar(*ASM)), str(CHANGES), released, str(folder), change]
+        subprocess.run(command, check=True)
     return folder / change

@@ -1,0 +1,10 @@
+"""Writes a folder with a changed class of the newest release: `-m tests.ci.conformance.released CHANGE [CLASS]`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.ci.conformance.released import changed
+
+changed(Path(), *sys.argv[1:])

@@ -263,7 +263,7 @@ def _replayed() -> list[Contender]:
 LOGS = Benchmark(
     "the replay of metadata logs: records a second",
     (Column("records", "12,.0f", "records"), SECONDS, PROCESSOR, JAVA,
-     Column("a CPU second", "12,.0f", "records", "processor"), PEAK),
+     Column("a CPU second", "12,.0f", "records", "processor"), PEAK, Column("partitions", "12,.0f", "partitions")),
     {
         "copies": Case(_replayed()[:1], before=partial(_copies, 20)),
         "copies-spark": Case(_replayed()[1:], before=partial(_copies, 200)),

@@ -148,7 +148,7 @@ def _uncovered() -> Iterator[str]:
     for name, reason in UNCOVERED.items():
         by_reason.setdefault(reason, []).append(name)
     yield "\n### Rules without a property\n"
-    yield f"{len(UNCOVERED)} rules are checked by no property. [Rules](rules.md) says what each of them is.\n"
+    yield f"{len(UNCOVERED)} rules are checked by no property. `kraftcheck where` and its id says what each is.\n"
     for reason, names in by_reason.items():
         yield f"* {_plain(reason)}: {_codes(names)}"
 

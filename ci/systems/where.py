@@ -257,10 +257,10 @@ def _row(entry: Entry) -> dict[str, object]:
 def where_command(words: tuple[str, ...], target: str | None) -> None:
     """Find the rules that all WORDS are about: words of an id or a sentence, a citation, a variant, a property.
 
-    A document with a line, or a number of the reference pages, finds rows of
-    docs/reference/coverage.md and the rules that they name. FILE.py:SYSTEM shows what is
-    changed in a system of your own, and the rules that it replaces; with WORDS the rules
-    that these are about, and what the system has in their place.
+    A document with a line, or a number of the reference pages, finds its statements, what
+    became of each, and the rules that they name. FILE.py:SYSTEM shows what is changed in a
+    system of your own, and the rules that it replaces; with WORDS the rules that these are
+    about, and what the system has in their place.
 
     Each is shown with the file and line where it is written, where its sources
     are, the variants that change it, the properties that check it with the

@@ -1,4 +1,4 @@
-"""docs/reference/commands.md: what every command says of itself."""
+"""The page of the site with what every command says of itself."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Programs beside them, for people who work on kraftcheck:
 | `python -m kraftcheck.ci.conformance.findings.live` | runs a [finding](live-findings.md) on a live cluster |
 | `python -m tests.ci.logs.capture` | runs a real cluster and keeps its metadata log |
 | `spark-submit ci/spark/submit.py` | `kraftcheck explore --engine spark` on a cluster |
-| `python -m tests.documentation` | writes this page and the other pages that are made from data |
+| `python -m tests.documentation` | writes the pages in git that are made from data |
 | `python -m tests.engine_mutants.drawn` | changes engines at random, and lists what no test notices |
 """
 

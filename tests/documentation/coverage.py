@@ -1,4 +1,4 @@
-"""docs/reference/coverage.md: the coverage table."""
+"""The page of the site with the coverage table."""
 
 from __future__ import annotations
 

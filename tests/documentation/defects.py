@@ -1,4 +1,4 @@
-"""docs/reference/defects.md: the matrix of defects, as `kraftcheck bugs` runs it."""
+"""The page of the site with the matrix of defects, as `kraftcheck bugs` runs it."""
 
 from __future__ import annotations
 

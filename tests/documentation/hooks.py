@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds the site: the API reference, the load-bearing table, and the order of sections.
+"""What MkDocs calls while it builds the site: pages that are made with it, and the order of sections.
 
 A page of the API reference holds one package and nothing but its docstrings, so that these pages are made during the
 build and are no files of the repository.
@@ -55,7 +55,7 @@ def packages(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the API reference, and the load-bearing table with its filters.
+    """Add the API reference, the long tables of the reference, and the load-bearing table with its filters.
 
     A package whose own pages follow shows its docstring alone.
     """
@@ -63,11 +63,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
     from kraftcheck.ci.mutants.page import html
     from kraftcheck.ci.mutants.table import read_parts
+    from tests.documentation.index import OF_SITE
 
     table = Path(config.docs_dir) / TABLE
     if table.exists():
         place = str(Path(TABLE).with_name("load-bearing-table.html"))
         files.append(File.generated(config, place, content=html(read_parts(table))))
+    for name, made in OF_SITE.items():
+        files.append(File.generated(config, f"reference/{name}", content=made.page()))
     for place, name in packages(Path(config.config_file_path).parent):
         options = "      show_submodules: false\n" if place.endswith("README.md") else ""
         title = name.rpartition(".")[2]

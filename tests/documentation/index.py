@@ -1,4 +1,4 @@
-"""First pages of docs/reference, docs/how-to and the decisions: each page with its sentence and its main figures."""
+"""First pages of docs/reference, docs/how-to and the decisions, and which pages of the reference the site alone has."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
+from tests.ci.dataset import questions
 from tests.ci.mutants.operator_page import counted, percent
 from tests.ci.mutants.scores import read_scores
-from tests.documentation import coverage
-from tests.documentation.commands import commands
+from tests.documentation import commands, coverage, defects
 from tests.documentation.releases import columns
+from tests.model.language.words import page as words
+from tests.properties.register import rules_page
 from tests.shared.places import DOCS
 
 REFERENCE = """# Reference
 
 What there is, in tables. Most of these pages are written from data or by a run, and tests compare them with it; no
-figure on this page is written by hand.
+figure on this page is written by hand. A page without a link is made with the site: `.venv/bin/mkdocs serve` shows it.
 
 kraftcheck has {systems} systems with {properties} properties, under {presets} rule sets.
 
 {table}
 
-On the site there is also an API reference, made from the docstrings of the packages: `.venv/bin/mkdocs serve` shows it.
+The site has an API reference, too, made from the docstrings of the packages.
 
 ## Verdicts in short
 
@@ -96,8 +98,14 @@ def _live_findings() -> str:
     return f"{len({one.finding for one in shown})} of {len(SCENARIOS)} scenarios shown, on {releases} releases"
 
 
+OF_SITE = {
+    "commands.md": commands, "coverage.md": coverage, "defects.md": defects, "questions.md": questions,
+    "rules.md": rules_page, "words.md": words,
+}  # fmt: skip
+"""What makes the long tables of the reference that the site alone has: `HEAD` begins each, `page()` is the whole."""
+
 FIGURES: Mapping[str, Callable[[], str]] = {
-    "commands.md": lambda: f"{len(commands())} commands",
+    "commands.md": lambda: f"{len(commands.commands())} commands",
     "conformance.md": lambda: f"{len(known_versions())} releases of Kafka",
     "coverage.md": coverage.figures,
     "defects.md": lambda: f"{len(BUGS)} defects",
@@ -111,24 +119,23 @@ FIGURES: Mapping[str, Callable[[], str]] = {
 """What the pages come to, counted."""
 
 
-def described(page: Path) -> tuple[str, str]:
+def described(text: str) -> tuple[str, str]:
     """The title of a page, and its first sentence without links."""
-    text = page.read_text(encoding="utf-8")
     title, _, rest = text.removeprefix("# ").partition("\n")
     paragraph = " ".join(rest.strip().split("\n\n")[0].split())
     sentence = re.split(r"(?<=\.) (?=[A-Z`])", paragraph)[0]
     return title, re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", sentence)
 
 
-def table(folder: Path, figures: Mapping[str, Callable[[], str]]) -> str:
-    """A row for each page of a folder but the first."""
+def table(folder: Path, figures: Mapping[str, Callable[[], str]], made: Mapping[str, str] = {}) -> str:
+    """A row for each page of a folder but the first, and for those that are made with the site, by their beginning."""
     lines = ["| page | says | figures |", "|---|---|---|"] if figures else ["| page | says |", "|---|---|"]
-    for page in sorted(folder.glob("*.md")):
-        if page.name != "README.md":
-            title, sentence = described(page)
-            cells = [f"[{title}]({page.name})", sentence.replace("|", "\\|")]
-            cells += [figures.get(page.name, str)()] if figures else []
-            lines.append(f"| {' | '.join(cells)} |")
+    kept = {page.name: page.read_text(encoding="utf-8") for page in folder.glob("*.md") if page.name != "README.md"}
+    for name, text in sorted({**kept, **made}.items()):
+        title, sentence = described(text)
+        cells = [title if name in made else f"[{title}]({name})", sentence.replace("|", "\\|")]
+        cells += [figures.get(name, str)()] if figures else []
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -157,7 +164,7 @@ def reference() -> str:
         "systems": len(SYSTEMS),
         "properties": f"{sum(len(properties(name)) for name in SYSTEMS):,}",
         "presets": len(PRESETS),
-        "table": table(DOCS / "reference", FIGURES),
+        "table": table(DOCS / "reference", FIGURES, {name: one.HEAD for name, one in OF_SITE.items()}),
         "verdicts": verdicts(),
     }
     return REFERENCE.format(**figures)
@@ -167,7 +174,7 @@ def decisions() -> str:
     """The first page of docs/explanation/adr."""
     rows = []
     for page in sorted((DOCS / "explanation" / "adr").glob("0*.md")):
-        number, _, title = described(page)[0].partition(". ")
+        number, _, title = described(page.read_text(encoding="utf-8"))[0].partition(". ")
         rows.append(f"| {number} | [{title}]({page.name}) |")
     return DECISIONS.format(table="\n".join(["| number | decision |", "|---|---|", *rows]))
 

@@ -1,4 +1,4 @@
-"""Which pages of the documentation are made from data."""
+"""Which pages of the documentation in git are made from data; `tests/documentation/index.py` has those of the site."""
 
 from __future__ import annotations
 
@@ -13,19 +13,14 @@ from tests.browser import drawn
 from tests.ci.mutants import operator_page
 from tests.ci.mutants.scores import read_scores
 from tests.ci.night import record
-from tests.documentation import commands, coverage, defects, findings, index, live, releases
+from tests.documentation import findings, index, live, releases
 from tests.documentation.mistakes import page as mistakes
-from tests.model.language.words import page as words
-from tests.properties.register.rules_page import page as rules_page
 from tests.shared.places import DOCS
 
 PROOFS = table.read_runs(DOCS / "reference" / "proofs.json")
 """The runs of provers that pages show."""
 
 PAGES: Mapping[Path, Callable[[], str]] = {
-    DOCS / "reference" / "commands.md": commands.page,
-    DOCS / "reference" / "coverage.md": coverage.page,
-    DOCS / "reference" / "defects.md": defects.page,
     DOCS / "reference" / "live-findings.md": live.page,
     DOCS / "reference" / "releases.md": releases.page,
     findings.FOLDER / "README.md": findings.page,
@@ -38,8 +33,6 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "lemmas.md": lambda: lemmas.page(PROOFS),
     **{DOCS / "images" / f"lemmas-{row.system}.svg": partial(lemmas.picture, row) for row in lemmas.shown(PROOFS)},
     **{DOCS / "images" / name: picture for name, picture in drawn.DRAWN.items()},
-    DOCS / "reference" / "words.md": words.page,
-    DOCS / "reference" / "rules.md": rules_page,
     DOCS / "reference" / "README.md": index.reference,
     DOCS / "explanation" / "adr" / "README.md": index.decisions,
     DOCS / "how-to" / "mistakes.md": mistakes.page,

@@ -46,6 +46,7 @@ from kraftcheck.solvers.reference.confirm import CLOSURE_LIMIT
 from kraftcheck.solvers.smt.worker import PARTS
 from kraftcheck.solvers.walks.walks import SAMPLED_RUNS
 from tests.documentation.test_figures import FENCED
+from tests.properties.register import rules_page
 from tests.random_systems.seeds import ALWAYS, ENGINES, NIGHTLY, TASKS_EVERY
 from tests.random_systems.systems import MOST_STATES
 from tests.random_systems.test_random_systems import LONG_CHUNK
@@ -126,7 +127,8 @@ def test_every_invariant_that_a_page_names_is_listed() -> None:
     """Behind `invariant` stands a number that the page of semantics has as a place."""
     places = set(re.findall(r'id="invariant-(\d+)"', (DOCS / "reference" / "kafka-semantics.md").read_text("utf-8")))
     named = re.compile(r"\binvariants? (\d+)(?:(?:-| and )(\d+))?", re.IGNORECASE)
-    told = {number for page in PAGES for found in named.findall(page.read_text("utf-8")) for number in found if number}
+    texts = [*(page.read_text("utf-8") for page in PAGES), rules_page.page()]
+    told = {number for text in texts for found in named.findall(text) for number in found if number}
     assert len(told) > 20
     assert told - places == set()
 

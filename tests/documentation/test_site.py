@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.documentation.hooks import LAYERS, packages
+from tests.documentation.index import OF_SITE
 from tests.shared.places import DOCS, ROOT
 
 
@@ -28,6 +29,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
     assert [line for line in ran.stderr.splitlines() if not line.startswith("INFO")] == []
     pages = [path.relative_to(DOCS) for path in DOCS.rglob("*.md")]
+    pages += [Path("reference", name) for name in OF_SITE]
     pages += [Path("api") / place for place, _ in packages(ROOT)]
     places = [page.with_name("index.html" if page.name == "README.md" else f"{page.stem}.html") for page in pages]
     assert [str(place) for place in places if not (tmp_path / place).is_file()] == []

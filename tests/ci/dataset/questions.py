@@ -1,4 +1,4 @@
-"""docs/reference/questions.md: useful questions about a space, with their answers; `python -m` writes the page."""
+"""The page of questions: useful ones about a space, with their answers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ from pathlib import Path
 from kraftcheck.ci.dataset.duckdb_engine import duckdb_engine
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from tests.shared.commands import kraftcheck
-from tests.shared.places import DOCS
 
-PAGE = DOCS / "reference" / "questions.md"
 LIMIT = 8
-EXPLORE = ("explore", "elections", "--scope", "tiny", "--rules", "fixed", "--engine", "spark", "--quiet", "--out")
+EXPLORE = ("explore", "elections", "--scope", "tiny", "--rules", "fixed", "--engine", "disk", "--quiet", "--out")
 
 HEAD = f"""# Twenty questions about a space
 
 Questions that are worth asking of any explored space, with the answers for one: copy, change, ask again.
 
-The space is `kraftcheck explore elections --scope tiny --rules fixed --engine spark --out OUT`, and a question is asked
-by `kraftcheck query OUT "SQL"`. `python -m tests.ci.dataset.questions` asks them all and writes this page; a test
-compares. At most {LIMIT} rows are shown. [Asking a space](../how-to/query.md) explains the tables.
+The space is `kraftcheck explore elections --scope tiny --rules fixed --engine disk --out OUT`, and a question is asked
+by `kraftcheck query OUT "SQL"`. The answers are made with the site. At most {LIMIT} rows are shown.
+[Asking a space](../how-to/query.md) explains the tables.
 """
 
 QUESTIONS: Mapping[str, str] = {
@@ -79,8 +77,8 @@ QUESTIONS: Mapping[str, str] = {
 """Questions in words and in SQL that DuckDB and Spark both take."""
 
 
-def page(data: Dataset) -> str:
-    """The text of the page."""
+def answered(data: Dataset) -> str:
+    """The text of the page, with the answers of a space."""
     parts = [HEAD]
     with duckdb_engine(data, 2, "used") as engine:
         for number, (question, sql) in enumerate(QUESTIONS.items(), start=1):
@@ -92,14 +90,14 @@ def page(data: Dataset) -> str:
     return "\n".join(parts)
 
 
-def write() -> None:
-    """Explore the space and write the page."""
+def page() -> str:
+    """Explore the space, and make the page.
+
+    Raises:
+        RuntimeError: when the exploration fails.
+    """
     with tempfile.TemporaryDirectory(prefix="kraftcheck-questions-") as place:
         ran = kraftcheck(*EXPLORE, Path(place) / "out")
         if ran.code:
             raise RuntimeError(ran.err)
-        PAGE.write_text(page(Dataset.open(Path(place) / "out")), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write()
+        return answered(Dataset.open(Path(place) / "out"))

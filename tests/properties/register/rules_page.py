@@ -1,4 +1,4 @@
-"""docs/reference/rules.md: every rule, with what states and checks it."""
+"""The page of the site with every rule, and what states and checks it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from kraftcheck.properties.register.defects import BUGS
 from tests.ci.mutants.witnesses import read_witnesses
 from tests.shared.places import TESTS
 
-PAGE = Path("docs/reference/rules.md")
 _LISTED = (TESTS / "properties" / "register" / "noticed.toml").read_text(encoding="utf-8")
 NOTICED: Mapping[str, tuple[str, str]] = {
     rule: (words.split()[0], " ".join(words.split()[1:])) for rule, words in tomllib.loads(_LISTED).items()
@@ -115,7 +114,7 @@ def sources(listed: Iterable[Reference]) -> str:
 
 def _relative(target: str) -> str:
     """A target as it is linked from this page."""
-    return target if target.startswith("https:") else os.path.relpath(target, PAGE.parent)
+    return target if target.startswith("https:") else os.path.relpath(target, "docs/reference")
 
 
 def _link(entry: Entry) -> str:

@@ -1,4 +1,4 @@
-"""The page of words: docs/reference/words.md."""
+"""The page of the site with every word."""
 
 from __future__ import annotations
 

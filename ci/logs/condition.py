@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,7 @@ class Condition:
             "in_part_because": because, "offset": history.last_offset, "time": time_text(history.end_time),
             "rules": end.rules, "metadata_version": end.summary.level, "unexplained": len(end.summary.unexplained),
             "violations": len(end.summary.violations), "defects": end.summary.causes, "doubts": [*end.doubts()],
+            "voters": sorted(self._voters),
             "way_back": [
                 {"start": step.broker, "leads": self._names(step.led), "writable": self._names(step.writable),
                  "may_lose": self._names(step.harmed)}
@@ -134,6 +136,8 @@ class Condition:
         number, history = self.recovery.now[key], self.end.history
         state, p = self.recovery.shape(number), self._registered(key)
         danger = None if state.offline else self.recovery.fatal_fault(number)
+        if danger is None and not state.offline and self._quorum_without(int(p.leader)):
+            danger = f"{int(p.leader)} stops, and the quorum has no majority that elects another leader"
         kind = ("offline" if state.offline else "below min ISR" if state.unwritable
                 else "well" if danger is None else "one fault from offline")  # fmt: skip
         if kind == "well" and (danger := self.recovery.refusing_fault(number)) is not None:
@@ -217,10 +221,28 @@ class Condition:
             "since": self._moment(self.end.history.fenced.get(known.id)) if known.fenced else None,
             "directories": None if self.end.summary.described else [CODE.base64(directory) for directory in known.dirs],
             "offline_directories": [CODE.base64(directory) for directory in lost],
-            "stop": {**self._stop(self.recovery.unchanged(), known.id), "awaited": awaited}
+            "stop": {**self._stop(self.recovery.unchanged(), known.id), "awaited": awaited,
+                     "quorum": self._quorum_without(known.id, self._silent)}
             if known.is_active() else None,
             "resigns": [] if known.is_active() else self._names(self.recovery.resigning(known.id)),
         }  # fmt: skip
+
+    @cached_property
+    def _voters(self) -> frozenset[int]:
+        """The nodes that vote in the quorum; where no record of it names them, the controllers there are."""
+        return self.end.history.voters or frozenset(self.end.state.controller.controllers)
+
+    @cached_property
+    def _silent(self) -> frozenset[int]:
+        """The nodes that do not keep up with the quorum, or are no more, as far as that is known."""
+        registered = self.end.state.controller.image.registrations.values()
+        return self.end.summary.silent | {b.id for b in registered if self._word(b) in ("fenced", "shut down")}
+
+    def _quorum_without(self, broker: int, silent: Set[int] = frozenset()) -> list[str]:
+        """The voters of the quorum, where those besides some are no majority without a broker, which is one of them."""
+        left = self._voters - silent - {broker}
+        lost = broker in self._voters and 2 * len(left) <= len(self._voters)
+        return [str(voter) for voter in sorted(self._voters)] if lost else []
 
     def _stop(self, at: Become, broker: int) -> dict[str, list[str]]:
         """The partitions that stopping a broker takes offline, makes refuse acks=all, or leaves shorter of it."""
@@ -230,5 +252,5 @@ class Condition:
         """Every broker, stopped and started again once all are back; last the one that may be the active controller."""
         node = self.end.state.controller.settings.node
         for broker in sorted(self.end.state.controller.image.registrations, key=lambda b: (str(b) == node, b)):
-            yield {"restart": broker, **self._stop(at, broker)}
+            yield {"restart": broker, **self._stop(at, broker), "quorum": self._quorum_without(broker)}
             at = self.recovery.restarted(at, broker)

@@ -78,7 +78,7 @@ class Summary:
         undone: transactions that have not happened, by the reason.
         undone_records: how many records they hold.
         unreplayed: batches after the one with which the replay ends.
-        described, starting, incomplete: as of `SkipCount`.
+        described, starting, silent, incomplete: as of `SkipCount`.
         state: after the last batch.
     """
 
@@ -106,6 +106,7 @@ class Summary:
     unreplayed: int = 0
     described: str = ""
     starting: frozenset[int] = frozenset()
+    silent: frozenset[int] = frozenset()
     incomplete: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     state: State | None = None
@@ -520,7 +521,8 @@ class ReplayOptions:
         except (EntryError, ReplayError) as reason:
             raise Refusal(f"{log.name}: {reason}") from None
         summary.skipped, summary.in_snapshot = tuple(skipped.places), skipped.in_snapshot
-        summary.noise, summary.described, summary.starting = skipped.noise, skipped.described, skipped.starting
+        summary.noise, summary.described = skipped.noise, skipped.described
+        summary.starting, summary.silent = skipped.starting, skipped.silent
         summary.state, summary.unreplayed = replay.state, replay.unreplayed
         summary.incomplete = (*skipped.incomplete, *summary.left_out())
         if explains and not summary.batches:

@@ -243,7 +243,7 @@ def _section(
 
 
 def _advice(found: Row, every: bool) -> Iterator[str]:
-    """What to do now, what not, and what may be restarted later."""
+    """What to do now, and what not."""
     if found["brokers"]:
         yield "WHAT NOW" + ("" if found["shortest"] else " (there may be a shorter order)")
     starting, steps = _starting(found), found["way_back"]
@@ -277,12 +277,19 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
         yield from (f"  start broker {row['broker']}: no broker is live" for row in found["brokers"])
     if late := [*dict.fromkeys(name for row in found["brokers"] for name in (row["stop"] or {}).get("awaited", ()))]:
         yield f"  wait until replicas on live brokers are in sync: {_names(late, every)}"
+    yield from _who_may_go(found, bool(live), bool(gone), every)
+
+
+def _who_may_go(found: Row, any_live: bool, any_gone: bool, every: bool) -> Iterator[str]:
+    """Who may be stopped now, and what may be restarted later."""
     yield from _of_brokers(found, every)
     if found["in_part"]:
         yield "  who else may be stopped is not known: not all is shown"
         return
+    if any_live and not found["voters"]:
+        yield "  which brokers vote in the quorum too is not told: ask kafka-metadata-quorum before you stop one"
     now = {row["broker"]: row["stop"] for row in found["brokers"]}
-    if gone:
+    if any_gone:
         yield "  rolling restart: what it does cannot be told before these are back"
     if found["rolling_restart"]:
         restarts = [str(row["restart"]) for row in found["rolling_restart"]]
@@ -344,14 +351,15 @@ def _starting(found: Row) -> set[int]:
 
 def _stoppable(stop: Row, every: bool) -> str:
     taken = _taken(stop, every)
-    word = "must NOT" if stop["offline"] else "should not" if taken else "may"
+    word = "must NOT" if stop["offline"] or stop["quorum"] else "should not" if taken else "may"
     return f"{word} be stopped now" + (f": it {taken}" if taken else "")
 
 
 def _taken(stop: Row, every: bool) -> str:
     words = {"offline": "takes {} offline", "unwritable": "makes {} refuse acks=all",
              "short": "leaves {} with fewer in sync, which refuses acks=all already",
-             "awaited": "is not in sync yet in {}"}  # fmt: skip
+             "awaited": "is not in sync yet in {}",
+             "quorum": "leaves the quorum of {} without a majority, so that nobody is elected"}  # fmt: skip
     return ", and ".join(text.format(_names(stop[name], every)) for name, text in words.items() if stop.get(name))
 
 

@@ -14,12 +14,13 @@ from attrs import define, field
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, Registration, ids
+from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.visible import visible
 from kraftcheck.solvers.logs.explain.explain import Explanation, ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import ModelRecord, State, model_record
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.memo.situation import TOPIC, EventName
-from kraftcheck.solvers.logs.whatif import PartitionKey, changed_brokers, changed_partitions, least_isr
+from kraftcheck.solvers.logs.whatif import PartitionKey, acks_needed, changed_brokers, changed_partitions
 
 H = TypeVar("H", bound=Hashable)
 
@@ -36,8 +37,7 @@ BROKER_STATES = ("live", "fenced", "shut down", "starting", "shutting down", "go
 """What a broker does, by the number that stands for it."""
 
 Shown = tuple[int, Ids, Ids, Ids, int]
-"""Of a partition leader, replicas, ISR and ELR, and the min ISR that counts: at most as many as it has replicas."""
-
+"""Of a partition leader, replicas, ISR and ELR, and how many its leader needs in sync for acks=all."""
 
 Change = tuple[int, int, int, int]
 """A partition, what is shown of it, its leader epoch, and the place of the record in its batch: all as numbers."""
@@ -91,7 +91,7 @@ class LogDrawing:
         elif batch.explanation is None:
             self._add_as_it_is(batch)
         else:
-            self._add_explained(batch.explanation)
+            self._add_explained(batch.explanation, batch.rules)
         self._follow_brokers(number, batch.controller)
         for found in batch.violations:
             partition = self._partitions[f"{found.topic}-{found.partition}"]
@@ -111,18 +111,20 @@ class LogDrawing:
         for place, (partition, update) in enumerate(zip(names, batch.updates, strict=True)):
             if partition is not None and update is not None:
                 situation, leader_epoch, _ = update[1]
-                shown = self._states[_shown(*situation.plain_values, situation.context.min_isr)]
+                topic_id = batch.topic_id(update[0])
+                least = acks_needed(batch.controller, topic_id, situation.partition, batch.rules)
+                shown = self._states[(*situation.plain_values, least)]
                 changes.append((partition, shown, leader_epoch, place))
         first, size = batch.batch.base_offset, len(batch.batch)
         self._add_row((first, size, batch.count, batch.batch.place, batch.batch.time), events, changes)
 
-    def _add_explained(self, explanation: Explanation) -> None:
+    def _add_explained(self, explanation: Explanation, rules: RuleSet) -> None:
         batch = explanation.batch
         events = [(self._events[step.name, step.candidate.action], None) for step in explanation.steps]
         pairs = enumerate(zip(explanation.records, explanation.states[1:], strict=False))
-        changes = [change for place, (record, state) in pairs for change in self._changes(record, state, place)]
+        changes = [change for place, (record, state) in pairs for change in self._changes(record, state, place, rules)]
         changes += self._besides(explanation.states[0].controller, explanation.states[-1].controller,
-                                 explanation.records)  # fmt: skip
+                                 explanation.records, rules)  # fmt: skip
         size = len(explanation.records)
         self._add_row((batch.base_offset, size, explanation.count, batch.place, batch.time), events, changes)
 
@@ -136,28 +138,28 @@ class LogDrawing:
             events = [(self._events[undone, ""], None)]
         records = () if batch.control or replayed.undone is not None else [*map(model_record, batch.entries)]
         changes = [change for place, record in enumerate(records)
-                   for change in self._changes(record, replayed.state, place)]
+                   for change in self._changes(record, replayed.state, place, replayed.rules)]
         if records:  # fmt: skip
-            changes += self._besides(self._last, replayed.state.controller, records)
+            changes += self._besides(self._last, replayed.state.controller, records, replayed.rules)
         self._last = replayed.state.controller
         row = batch.base_offset, len(batch.entries), 1, batch.place, batch.time
         self._add_row(row, events, changes)
 
-    def _changes(self, record: ModelRecord, state: State, place: int) -> list[Change]:
+    def _changes(self, record: ModelRecord, state: State, place: int, rules: RuleSet) -> list[Change]:
         """The partition that a record changes."""
         if not isinstance(record, PartitionChangeRecord | PartitionRecord):
             return []
-        return [self._change(state.controller, (record.topic_id, record.partition_id), place)]
+        return [self._change(state.controller, (record.topic_id, record.partition_id), place, rules)]
 
-    def _change(self, controller: Controller, key: PartitionKey, place: int) -> Change:
+    def _change(self, controller: Controller, key: PartitionKey, place: int, rules: RuleSet) -> Change:
         topic = controller.topic(key[0])
         p: Partition = topic.partitions[key[1]]
         lists = ids(p.replicas), ids(p.isr), ids(p.elr)
-        shown = self._states[_shown(int(p.leader), *lists, least_isr(controller, key))]
+        shown = self._states[(int(p.leader), *lists, acks_needed(controller, key[0], p, rules))]
         return self._partitions[f"{topic.name}-{key[1]}"], shown, int(p.leader_epoch), place
 
     def _besides(
-        self, before: Controller, after: Controller, records: Sequence[ModelRecord]
+        self, before: Controller, after: Controller, records: Sequence[ModelRecord], rules: RuleSet
     ) -> Iterator[Change]:
         """Partitions that other records than those of partitions deleted, or gave another min ISR."""
         told = [record for record in records if isinstance(record, PartitionChangeRecord | PartitionRecord)]
@@ -170,7 +172,7 @@ class LogDrawing:
             if after.image.partition(*key) is None:
                 yield self._partitions[f"{before.topic(key[0]).name}-{key[1]}"], GONE, 0, 0
             else:
-                yield self._change(after, key, 0)
+                yield self._change(after, key, 0, rules)
 
     def _follow_brokers(self, number: int, after: Controller) -> None:
         """Note what brokers do after a batch, where it is otherwise than before it."""
@@ -231,7 +233,3 @@ def _broker(text: str) -> int:
     """The broker that an event is about; -1 where it names none."""
     found = _BROKER.search(text)
     return -1 if found is None else int(found[1])
-
-
-def _shown(leader: int, replicas: Ids, isr: Ids, elr: Ids, least: int) -> Shown:
-    return leader, replicas, isr, elr, min(least, len(replicas))

@@ -16,8 +16,8 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import ids
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.state import Batch
-from kraftcheck.solvers.logs.whatif import PartitionKey, changed_brokers, changed_partitions, is_offline, is_short
+from kraftcheck.solvers.logs.explain.state import Batch, voters_of
+from kraftcheck.solvers.logs.whatif import PartitionKey, acks_needed, changed_brokers, changed_partitions, is_offline
 
 Since: TypeAlias = int | None
 """The offset of the record with which something began; None for what a snapshot holds."""
@@ -39,6 +39,7 @@ class History:
         short: partitions whose ISR is below its minimum.
         outside: by partition its replicas outside of the ISR, with where they left it.
         fenced: brokers that are fenced.
+        voters: the nodes that vote in the quorum, as far as its own records name them.
         last_offset: of the last batch; None where a snapshot is all there is.
     """
 
@@ -46,12 +47,14 @@ class History:
     short: dict[PartitionKey, Since] = field(factory=dict)
     outside: dict[PartitionKey, dict[int, Since]] = field(factory=dict)
     fenced: dict[int, Since] = field(factory=dict)
+    voters: frozenset[int] = frozenset()
     last_offset: int | None = None
     _bases: array[int] = field(factory=lambda: array("q"))
     _times: array[int] = field(factory=lambda: array("q"))
 
     def open(self, batch: Batch, in_snapshot: bool) -> None:
-        """Note where a batch is, and when it was written."""
+        """Note where a batch is, when it was written, and whom it names to vote, if the quorum wrote it."""
+        self.voters = (voters_of(batch) if batch.control else frozenset()) or self.voters
         self.last_offset = None if in_snapshot else batch.last_offset
         self._bases.append(_NO_TIME if in_snapshot else batch.base_offset)
         self._times.append(_NO_TIME if batch.time is None else batch.time)
@@ -86,7 +89,8 @@ class History:
         for key in changed_partitions(before, after, record):
             p = after.image.partition(*key)
             begins |= _keep(self.offline, key, p is not None and is_offline(after, p), offset)
-            begins |= _keep(self.short, key, p is not None and is_short(after, key, rules), offset)
+            is_short = p is not None and len(ids(p.isr)) < acks_needed(after, key[0], p, rules)
+            begins |= _keep(self.short, key, is_short, offset)
             if p is None:
                 self.outside.pop(key, None)
             else:

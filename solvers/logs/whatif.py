@@ -139,11 +139,16 @@ def configured_isr(controller: Controller, topic_id: str, broker: int) -> int:
         return 1
 
 
-def is_short(controller: Controller, key: PartitionKey, rules: RuleSet) -> bool:
-    """Whether the leader of a partition refuses acks=all, of which nobody that leads counts as one."""
-    p = controller.image.topics[key[0]].partitions[key[1]]
-    configured = configured_isr(controller, key[0], int(p.leader))
-    return len(ids(p.isr)) < acks_all_needs(configured, len(ids(p.replicas)), rules.controller)
+def acks_needed(controller: Controller, topic_id: str, p: Partition, rules: RuleSet) -> int:
+    """The replicas in sync that the leader of a partition needs for acks=all, by what it has configured."""
+    return _needed(controller, p, lambda broker: configured_isr(controller, topic_id, broker), rules)
+
+
+def _needed(controller: Controller, p: Partition, configured: Callable[[int], int], rules: RuleSet) -> int:
+    """The same, by what each broker has configured; without leader, the most that any replica would need."""
+    replicas = ids(p.replicas)
+    leaders = replicas if is_offline(controller, p) else (int(p.leader),)
+    return acks_all_needs(max(map(configured, leaders), default=1), len(replicas), rules.controller)
 
 
 def changed_partitions(before: Controller, after: Controller, record: object = None) -> Iterator[PartitionKey]:
@@ -263,11 +268,8 @@ class FaultState:
 
     @property
     def min_isr(self) -> int:
-        """The replicas in sync that its leader needs for acks=all; without leader, the most that any replica would."""
-        replicas = ids(self.partition.replicas)
-        leaders = replicas if self.offline else (int(self.partition.leader),)
-        configured = max((self.configured.get(broker, 1) for broker in leaders), default=1)
-        return acks_all_needs(configured, len(replicas), self.rules.controller)
+        """As of `acks_needed`."""
+        return _needed(self.controller, self.partition, lambda broker: self.configured.get(broker, 1), self.rules)
 
     def key(self) -> Key:
         """The values that distinguish two states: all but epochs and offsets."""

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from attrs import define, field, frozen
 
+from kraftcheck.ci.logs.format.beside import Beside, is_of_quorum, listed
 from kraftcheck.ci.logs.format.segments import Problem
 from kraftcheck.model.partition.registration import LOST, RESERVED
 from kraftcheck.model.records.fields import CODE
@@ -30,47 +29,10 @@ TOPICS, QUORUM = "topics", "quorum"
 LEVEL = 33
 """The metadata version that is taken, the newest that is known: the text names none."""
 
-SESSION_MS = 9000
-"""How long a broker may be silent before it is fenced: broker.session.timeout.ms, unless set."""
-
-NEVER = 1 << 62
-"""Stands for how long a node has been silent that has not caught up since the leader was elected."""
-
-UNLISTED = NEVER + 1
-"""The same of a node that is not listed: the leader drops an observer that does not fetch."""
-
 _KEYS = re.compile(
     r"(Topic|TopicId|PartitionCount|ReplicationFactor|Configs|Partition|Leader|Replicas|Isr|Adding Replicas"
     r"|Removing Replicas|Elr|LastKnownElr|Offline|MarkedForDeletion): ?"
 )
-_QUORUM = re.compile(
-    r"(ClusterId|LeaderId|LeaderEpoch|HighWatermark|MaxFollowerLag|MaxFollowerLagTimeMs|CurrentVoters|"
-    r"CurrentObservers):\s*(.*)$"
-)
-_NODE = re.compile(r"(\d+)\s+(?:[\w-]{22}\s+)?(-?\d+)\s+(\d+)\s+(-?\d+)(?: ms ago)?\s+(-?\d+)( ms ago)?\s+(\w+)\s*$")
-_WHOLE = frozenset({"LeaderId", "HighWatermark", "MaxFollowerLag", "CurrentVoters", "CurrentObservers"})
-"""What kafka-metadata-quorum tells in each of its answers on the status."""
-
-_BESIDE = re.compile(
-    r'[\w.-]{1,249}:\d+:\d*$|\{"(?:version|brokers)":|Querying brokers for log directories'
-    r"|Received log directory information"
-)
-"""Lines of kafka-get-offsets and kafka-log-dirs."""
-
-_ELR_ON = re.compile(rf"Feature: {re.escape(ELR_FEATURE)}\s.*FinalizedVersionLevel: [1-9]")
-
-_VERSIONS = re.compile(
-    r"Feature: \S+\s+SupportedMinVersion: |\S+:\d+ \(id: (-?\d+) rack: (.*?)\) -> (?:\(|ERROR: (.*))$"
-    r"|\s*[A-Z]\w*\(\d+\): |\)$"
-)
-"""Lines of kafka-features, and of kafka-broker-api-versions, which name a broker and how it answers."""
-
-_ERROR = re.compile(
-    r"Error while executing |Exception in thread |Caused by: |\s+at [\w.$/@]+\(|\s+\.\.\. \d+ more|"
-    r"[\w.$]+\.\w*(?:Exception|Error)\b"
-)
-"""What a tool prints that fails, with what called what."""
-
 _FILTERED = re.compile(
     r"kafka-topics(?:\.sh|\.bat)?\s.*(?:\|"
     r"|\s--(?:topic|exclude-internal|unavailable|under-|at-min-isr|topics-with-overrides|partition-size-limit))"
@@ -86,7 +48,7 @@ def form_of(line: str) -> str:
     """The form of a line; empty where it has neither."""
     if line.startswith("Topic: "):
         return TOPICS
-    return QUORUM if _QUORUM.match(line) or line.startswith("NodeId") or _NODE.match(line) else ""
+    return QUORUM if is_of_quorum(line) else ""
 
 
 def is_cut(lines: Sequence[str]) -> bool:
@@ -143,55 +105,31 @@ class Shown:
         rows: the partitions.
         topics: of each topic its id, how many partitions it has, and its configuration, as far as that is shown.
         factors: of each topic how many replicas its first partition has.
-        quorum: of the quorum what is told of it, by its name.
         named: what a topic is called in notes.
-        silent: of each node for how many milliseconds it has not fetched what the quorum has, if that is told.
-        beside: lines of other tools that tell of log ends.
-        error: where the tool failed while it printed, if it did.
-        voters: the nodes that are shown to vote.
-        without_leader: whether a table of the quorum's nodes is shown, and no row of its leader.
-        elr_on: whether kafka-features shows that there may be eligible replicas outside of an ISR.
-        failed: what tools of log directories and of versions say of a broker that is not well.
+        beside: what other tools tell.
+        not_known: lines that no tool is known to print, by their number.
     """
 
     rows: dict[tuple[str, int], _Row] = field(factory=dict)
     topics: dict[str, tuple[str, int | None, Mapping[str, str]]] = field(factory=dict)
-    factors: dict[str, int] = field(factory=dict)
-    quorum: dict[str, str] = field(factory=dict)
+    factors: dict[str, int | None] = field(factory=dict)
     named: Callable[[str], str] = str
-    silent: dict[int, int | None] = field(factory=dict)
-    beside: int = 0
-    error: str = ""
-    voters: set[int] = field(factory=set)
-    without_leader: bool = False
-    elr_on: bool = False
-    failed: dict[str, None] = field(factory=dict)
+    beside: Beside = field(factory=Beside)
+    not_known: dict[int, str] = field(factory=dict)
 
     def quiet(self) -> Iterator[str]:
         """Who does not do what its place in the cluster wants, so that the rest may be an old picture."""
-        if self.quorum.get("LeaderId") == "-1":
-            yield "the quorum has no leader, so that nobody is elected"
-        late, lag = self._late, self.quorum.get("MaxFollowerLagTimeMs", "")
-        lag = str(NEVER) if lag == "-1" and self.quorum.get("MaxFollowerLag") != "0" else lag
-        if voters := late.keys() & self.voters:
-            so = " (no majority is left)" if 2 * len(voters) >= len(self.voters) else ""
-            silent = _listed(voters, late)
-            yield f"{len(voters)} of {len(self.voters)} voters do not keep up with the quorum{so}: {silent}"
-        elif lag.isdecimal() and int(lag) > SESSION_MS:
-            is_late = f"is {int(lag) // 1000} s behind" if int(lag) < NEVER else "has never caught up"
-            yield f"a voter of the quorum {is_late}"
-        if brokers := late.keys() - self.voters - self._fenced:
-            yield f"shown as live, and does not keep up with the quorum: {_listed(brokers, late)}"
-        yield from self.failed
-        if self.without_leader or (self.quorum and not self.quorum.keys() >= _WHOLE):
-            yield "the answer of kafka-metadata-quorum is shown in part"
+        return self.beside.quiet(self.live & {*self.brokers()}, self._fenced, self.late)
 
     def in_part(self) -> Iterator[str]:
         """What says that there may be partitions, or configurations, that are not shown."""
-        if self.error:
-            yield f"WARNING: {self.error}: the tool failed here: its answer is incomplete"
+        if self.beside.error:
+            yield f"WARNING: {self.beside.error}: the tool failed here: its answer is incomplete"
+        indices: dict[str, set[int]] = {topic: set() for topic in self.topics}
+        for topic, index in self.rows:
+            indices[topic].add(index)
         for topic, (_, count, _) in self.topics.items():
-            shown = {index for name, index in self.rows if name == topic}
+            shown = indices[topic]
             have = len(shown & {*range(count or 0)})
             if beyond := sorted(shown.difference(range(max(shown) + 1 if count is None else count))):
                 more = f"partition {beyond[0]} is shown: the lines are not of one moment"
@@ -206,7 +144,7 @@ class Shown:
     @cached_property
     def live(self) -> set[int]:
         """The brokers that are not taken to be fenced."""
-        return self.leading | (self._fetching | self.joining) - self._barred
+        return self.leading | (self.beside.fetching() | self.joining) - self._barred
 
     @property
     def leading(self) -> set[int]:
@@ -220,23 +158,16 @@ class Shown:
         led = [row for row in self.rows.values() if row.leader != -1]
         late = {broker for row in led for broker in row.replicas if broker not in (*row.isr, *row.adding)}
         in_sync = {broker for row in led for broker in row.isr}
-        return {broker for row in led for broker in row.adding} - late - self._late.keys() - in_sync - self._barred
-
-    @property
-    def _fetching(self) -> set[int]:
-        return {node for node, ms in self.silent.items() if ms is not None and ms <= SESSION_MS}
+        return {broker for row in led for broker in row.adding} - late - self.late.keys() - in_sync - self._barred
 
     @property
     def _fenced(self) -> set[int]:
         return {*self.brokers()} - self.live
 
-    @property
-    def _late(self) -> dict[int, str]:
-        """The nodes that should have what the quorum has, and for how long they have not."""
-        late = {node: ms for node, ms in self.silent.items() if ms is not None and ms > SESSION_MS}
-        told = {node: f"{node} for {ms // 1000} s" for node, ms in late.items()}
-        words = {NEVER: "{} since the leader was elected", UNLISTED: "{} (not listed)"}
-        return {node: words.get(ms, told[node]).format(node) for node, ms in late.items()}
+    @cached_property
+    def late(self) -> dict[int, str]:
+        """The nodes that do not have what the quorum has, with how late they are."""
+        return self.beside.late(self.leading)
 
     @property
     def _barred(self) -> set[int]:
@@ -247,7 +178,7 @@ class Shown:
     @cached_property
     def starting(self) -> set[int]:
         """The brokers that have just fetched from the quorum, and do not lead though they may."""
-        return self._fetching & self._barred - self.live
+        return self.beside.fetching() & self._barred - self.live
 
     def lost(self, row: _Row) -> list[int]:
         """The live brokers that may lead a partition and do not: their directory must have failed."""
@@ -259,15 +190,16 @@ class Shown:
 
     def with_elr(self) -> bool:
         """Whether some partition has eligible replicas outside of its ISR, or a last known leader, or it may have."""
-        return self.elr_on or any(row.elr or row.last_known for row in self.rows.values())
+        return self.beside.elr_on or any(row.elr or row.last_known for row in self.rows.values())
 
     def notes(self) -> Iterator[str]:
         """What a text does not tell, and what it tells of the quorum."""
-        yield "WARNING: of kafka-topics --describe: it tells no epochs, no directories, no times and no history"
+        voters = "" if self.beside.voters else ", and not who votes in the quorum"
+        yield f"WARNING: of kafka-topics --describe: it tells no epochs, no directories, no times, no history{voters}"
         if down := self._fenced - self.starting:
-            yield f"WARNING: in no ISR that has a leader, so taken to be fenced: {_listed(down)}"
+            yield f"WARNING: in no ISR that has a leader, so taken to be fenced: {listed(down)}"
         if self.joining:
-            yield f"WARNING: in no ISR, but only being added, so taken to be live: {_listed(self.joining)}"
+            yield f"WARNING: in no ISR, but only being added, so taken to be live: {listed(self.joining)}"
         for broker in sorted(self.starting):
             rows = [row for row in self.rows.values() if row.leader == -1 and broker in (*row.isr, *(row.elr or ()))]
             led = ", ".join(f"{self.named(row.topic)}-{row.index}" for row in rows)
@@ -280,25 +212,25 @@ class Shown:
             yield f"WARNING: {why}: {', '.join(places)}"
         if not self.with_elr():
             yield "WARNING: no eligible leader replica is shown: ELR is taken to be off"
-        if (leader := self.quorum.get("LeaderId")) is not None:
-            lag = self.quorum.get("MaxFollowerLag", "an unknown number of")
-            led = f"the quorum is led by {leader}, its slowest follower {lag} records behind"
-            yield from () if leader == "-1" else (f"WARNING: {led}",)
-        if late := self._late.keys() & self._fenced - self.voters:
-            yield f"WARNING: does not keep up with the quorum: {_listed(late, self._late)}"
-        if self.beside:
-            lines = "1 line" if self.beside == 1 else f"{self.beside} lines"
+        yield from self.beside.notes()
+        if late := self.late.keys() & self._fenced - self.beside.voters:
+            yield f"WARNING: does not keep up with the quorum: {listed(late, self.late)}"
+        if count := self.beside.lines:
+            lines = "1 line" if count == 1 else f"{count} lines"
             tools = "kafka-log-dirs or kafka-get-offsets"
             yield f"WARNING: passed over: {lines} of {tools}; unclean-recovery --logs reads them"
         yield from self.in_part()
 
     def batches(self, name: str) -> Iterator[Batch]:
         """A snapshot of such a cluster."""
-        follows = 0
-        for control, entries in ((True, [_mark("HEADER")]), (False, [*_records(self)]), (True, [_mark("FOOTER")])):
+        follows, head = 0, [_mark("HEADER"), self._voters()]
+        for control, entries in ((True, head), (False, [*_records(self)]), (True, [_mark("FOOTER")])):
             records = tuple(LogEntry(offset, *entry) for offset, entry in enumerate(entries, follows))
             yield Batch(follows, follows + len(records) - 1, 0, records, name, control)
             follows += len(records)
+
+    def _voters(self) -> tuple[str, int, dict[str, Any]]:
+        return "KRAFT_VOTERS", 0, {"voters": sorted(self.beside.voters)}
 
 
 def _mark(word: str) -> tuple[str, int, dict[str, Any]]:
@@ -313,7 +245,7 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
         name: of the file.
         problem: called for every line that cannot be read.
     """
-    found, nodes, table = Shown(), list[_Node](), False
+    found = Shown()
     for number, line in enumerate(lines, 1):
         place = f"{name}:{number}"
         if form_of(line) == TOPICS:
@@ -321,25 +253,8 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
                 _topic_line(line, found)
             except ValueError as reason:
                 problem(place, f"not a line of kafka-topics --describe: {reason}: {line[:60]!r}")
-        elif match := _QUORUM.match(line):
-            found.quorum[match.group(1)] = match.group(2)
-        elif match := _NODE.match(line):
-            times = int(match.group(4)), int(match.group(5))
-            nodes.append((int(match.group(1)), times, match.group(6) is not None, match.group(7)))
-        elif _BESIDE.match(line):
-            found.beside += 1
-            found.failed.update(dict.fromkeys(_failed_directories(line)))
-        elif match := _VERSIONS.match(line):
-            found.elr_on |= _ELR_ON.match(line) is not None
-            found.failed.update(dict.fromkeys(_unanswered(match)))
-        elif _ERROR.match(line):
-            found.error = found.error or place
-        elif line.startswith("NodeId"):
-            table = True
-        elif line.strip():
-            problem(place, f"not a line of kafka-topics --describe: {line[:60]!r}; remove it if it is none")
-    found.without_leader = (table or bool(nodes)) and not any(status == "Leader" for *_, status in nodes)
-    _silences(found, nodes)
+        elif not found.beside.read(line, place) and line.strip():
+            found.not_known[number] = line
     return found
 
 
@@ -353,9 +268,12 @@ def _topic_line(line: str, shown: Shown) -> None:
         if any("=" not in one for one in every):
             raise ValueError(f"the configuration ends in {every[-1][:30]!r}; {_ANEW}")
         configs = dict(one.split("=", 1) for one in every)
-        shown.topics[topic] = (told.get("TopicId") or _uuid(topic), _number(told, "PartitionCount"), configs)
-        if "ReplicationFactor" in told:
-            shown.factors[topic] = _number(told, "ReplicationFactor")
+        head = (told.get("TopicId") or _uuid(topic), _number(told, "PartitionCount"), configs)
+        factor = _number(told, "ReplicationFactor") if "ReplicationFactor" in told else None
+        before = shown.topics.get(topic, (None, None))
+        if before[1] is not None and (before, shown.factors[topic]) != (head, factor):
+            raise ValueError(f"{topic} is shown twice, and not alike")
+        shown.topics[topic], shown.factors[topic] = head, factor
         return
     shown.topics.setdefault(topic, (_uuid(topic), None, {}))
     if missing := [key for key in ("Partition", "Leader", "Replicas", "Isr") if key not in told]:
@@ -371,7 +289,7 @@ def _topic_line(line: str, shown: Shown) -> None:
     if leader not in (-1, *row.isr):
         raise ValueError("who leads is not in sync, which no controller writes; print it anew")
     own = len(row.replicas) - len(row.adding)
-    if row.index == 0 and own != shown.factors.get(topic, own):
+    if row.index == 0 and shown.factors.get(topic) not in (None, own):
         raise ValueError(f"partition 0 has {own} replicas, ReplicationFactor is {shown.factors[topic]}; {_ANEW}")
     if shown.rows.setdefault((topic, row.index), row) != row:
         raise ValueError(f"{topic}-{row.index} is shown twice, and not alike")
@@ -381,10 +299,6 @@ def _number(told: Mapping[str, str], key: str) -> int:
     if not re.fullmatch(r"[0-9]{1,10}", told[key]):
         raise ValueError(f"{key} is {told[key][:30]!r}, which is no number; {_ANEW}")
     return int(told[key])
-
-
-def _listed(brokers: Set[int], words: Mapping[int, str] = MappingProxyType({})) -> str:
-    return ", ".join(words.get(broker, str(broker)) for broker in sorted(brokers))
 
 
 def _ids(text: str) -> tuple[int, ...]:
@@ -400,47 +314,6 @@ def _elr(told: Mapping[str, str], key: str) -> tuple[int, ...] | None:
 def _uuid(text: str) -> str:
     """An id in the place of one that is not shown."""
     return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()[:16]).decode().rstrip("=")
-
-
-_Node: TypeAlias = tuple[int, tuple[int, int], bool, str]
-"""A node, when it fetched and when it had caught up, whether these are how long ago that was, and its status."""
-
-
-def _silences(shown: Shown, nodes: Sequence[_Node]) -> None:
-    """How long each node has been silent, or behind; the leader has always just fetched, so that its time is now."""
-    now = max((times[0] for _, times, _, _ in nodes), default=-1)
-    for node, times, is_ago, status in nodes:
-        since = max(times) if is_ago else now - min(times)
-        shown.silent[node] = None if now < 0 else NEVER if min(times) < 0 else since
-        shown.voters |= {node} if status in ("Leader", "Follower") else set()
-    for key in ("CurrentVoters", "CurrentObservers"):
-        text = shown.quorum.get(key, "")
-        for named in re.findall(r'"id": ?(\d+)', text) if "{" in text else re.findall(r"\d+", text):
-            shown.silent.setdefault(int(named), None)
-            shown.voters |= {int(named)} if key == "CurrentVoters" else set()
-    if nodes or "CurrentObservers" in shown.quorum:
-        shown.silent |= dict.fromkeys(shown.leading - shown.silent.keys(), UNLISTED)
-
-
-def _failed_directories(line: str) -> Iterator[str]:
-    """What has failed by a line of kafka-log-dirs."""
-    try:
-        brokers = json.loads(line).get("brokers", ()) if line.startswith("{") else ()
-        errors = [(broker["broker"], one["error"]) for broker in brokers for one in broker["logDirs"] if one["error"]]
-    except (ValueError, TypeError, KeyError, AttributeError):
-        yield "what kafka-log-dirs prints is not whole"
-        return
-    for broker, error in errors:
-        yield f"kafka-log-dirs tells an error of a directory of broker {broker}: {str(error).rpartition('.')[2]}"
-
-
-def _unanswered(match: re.Match[str]) -> Iterator[str]:
-    """What a line of kafka-broker-api-versions says of a broker that is not well."""
-    broker, more, error = match.groups()
-    if error is not None:
-        yield f"broker {broker} does not answer: {error.rpartition('.')[2]}"
-    elif "isFenced: true" in (more or ""):
-        yield f"broker {broker} is fenced, as kafka-broker-api-versions has it"
 
 
 def _records(shown: Shown) -> Iterator[tuple[str, int, dict[str, Any]]]:

@@ -58,6 +58,10 @@ def _record(name: str, highest: int, layout: str) -> RecordForm:
 
 
 STRUCTS = {
+    "LeaderVoter": fields_of("voterId int32; voterDirectoryId uuid 1"),
+    "QuorumVoter": fields_of("voterId int32; voterDirectoryId uuid; endpoints [QuorumEnd]; versions QuorumVersions"),
+    "QuorumEnd": fields_of("name string; host string; port uint16"),
+    "QuorumVersions": fields_of("lowest int16; highest int16"),
     "Endpoint": fields_of("name string; host string; port uint16; securityProtocol int16"),
     "Feature": fields_of("name string; minSupportedVersion int16; maxSupportedVersion int16"),
     "Entity": fields_of("entityType string; entityName string ?"),
@@ -115,6 +119,12 @@ RECORDS = {
 FORMS = {form.name: form for form in RECORDS.values()}
 """The same by name."""
 
+
+QUORUM = {
+    2: fields_of("leaderId int32; voters [LeaderVoter]; grantingVoters [LeaderVoter]"),
+    6: fields_of("voters [QuorumVoter]"),
+}
+"""What the quorum writes for itself on who leads and who votes, by its kind, behind its version."""
 
 FRAME_VERSION = 1
 """Version of the frame around each record of the metadata log."""
@@ -226,7 +236,7 @@ def decode(data: bytes) -> tuple[str, int, dict[str, Any] | None]:
     if unknown := unknown_kind(form.name, version):
         return unknown, version, None
     try:
-        fields = _struct(rest, form.fields, version)
+        fields = struct_of(rest, form.fields, version)
     except UnknownTagError as reason:
         if form.name in READ_KINDS:
             raise WireError(f"{form.name}: {reason}") from None
@@ -236,7 +246,8 @@ def decode(data: bytes) -> tuple[str, int, dict[str, Any] | None]:
     return form.name, version, fields
 
 
-def _struct(rest: Bytes, fields: tuple[FieldForm, ...], version: int) -> dict[str, Any]:
+def struct_of(rest: Bytes, fields: tuple[FieldForm, ...], version: int) -> dict[str, Any]:
+    """The next fields of a layout; raises WireError for bytes that do not fit it."""
     present = [field for field in fields if field.since <= version]
     values = {field.name: _field(rest, field, version) for field in present if field.tag is None}
     tagged = {field.tag: field for field in present if field.tag is not None}
@@ -271,7 +282,7 @@ def _value(rest: Bytes, kind: str, field: FieldForm, version: int) -> Any:
     if kind in FIXED:
         return rest.fixed(FIXED[kind])
     if kind in STRUCTS:
-        return _struct(rest, STRUCTS[kind], version)
+        return struct_of(rest, STRUCTS[kind], version)
     if kind == "uuid":
         return base64.urlsafe_b64encode(rest.take(16)).decode().rstrip("=")
     size = rest.unsigned() - 1

@@ -16,14 +16,31 @@ _PREFIX = re.compile(
 """What terminals, editors, mails, `docker logs -t`, `docker compose logs`, journals, `kubectl logs --prefix` put before
 a line: few parts, each of which can be read in one way, so that a long line of another kind is passed over at once."""
 
-_LEVELS = "TRACE|DEBUG|INFO|WARN|ERROR"
-_NOISE = re.compile(
-    rf"OpenJDK |Java HotSpot|Picked up |SLF4J: |log4j:"
-    rf"|(?:\[[\w-]+\]|\[?\d{{4}}-\d\d-\d\d[ T][\d:,.]+Z?\]?) (?:{_LEVELS}) "
-    r"|```|(?:(?:\[[^\[\]]{1,80}\]|\S*[\w~/\]]) ?)?[$#%](?: |$)|(?:PS )?[A-Z]:\\[^>]*>"
-    r"|--More--(?:\(\d+%\))?\s*$|\(END\)\s*$"
+_HARMLESS = re.compile(
+    r"Picked up \w+: |SLF4J(?:\([A-Z]\))?: |log4j:WARN (?:No appenders could be|Please initialize the|See http)"
+    r"|(?:OpenJDK|Java HotSpot).{1,40} warning: (?:Sharing is only|Options? .{1,80} deprecated|[Ii]gnoring option)"
+    r"|.{0,80}? INFO (?:Kafka (?:version|commitId|startTimeMs): |App info kafka|Metrics (?:scheduler|reporters) closed)"
+    r"|```|--More--(?:\(\d+%\))?\s*$|\(END\)\s*$"
 )
-"""Lines of the JVM, of logging, and of a terminal, of its pager, or what fences its text."""
+"""Lines of the JVM, of logging, and of a pager, or what fences a text: known to tell nothing of a cluster."""
+
+_MORE = "--More--"
+"""What a pager shows below a page; at the end of a paste it says that there is more."""
+
+_PROMPT = r"(?:(?:(?:\[[^\[\]]{1,80}\]|\S*[\w~/\]]) ?)?[$#%](?: +|$)|(?:PS )?[A-Z]:\\[^>]*>)"
+_TOOL = r"(?:(?:sudo|docker|kubectl) [^|;&<]{0,300}?)?[^\s|;&<]{0,300}\bkafka-"
+_COMMAND = re.compile(
+    rf"{_PROMPT}\s*(?:$|(?:cat|cd|ls|less|more|clear|exit)\b[^|;&<]*$|{_TOOL}topics\b"
+    rf"|{_TOOL}[a-z-]+(?:[. ][^|;&<]*)?(?:\| *(?:less|more|cat|tee)\b[^|;&<]*)?$)"
+)
+"""A prompt, and a command that leaves nothing out; at those of kafka-topics `described` looks."""
+
+_LEVELS = "TRACE|DEBUG|INFO|WARN|ERROR|FATAL"
+_TALK = re.compile(
+    rf"OpenJDK |Java HotSpot|log4j:[A-Z]|{_MORE}|{_PROMPT}"
+    rf"|(?:\[[\w-]+\]|\[?\d{{4}}-\d\d-\d\d[ T][\d:,.]+Z?\]?) (?:{_LEVELS}) "
+)
+"""Other lines of the JVM, of logging, and of a terminal, any of which may tell that something is wrong, or left out."""
 
 _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 
@@ -51,7 +68,7 @@ def decoded(data: bytes) -> str:
 
 
 def clean(text: str) -> tuple[list[str], int]:
-    """The lines without what stands before them, and how many were none of a log; these are empty.
+    """The lines without what stands before them, and how many were known to tell nothing; these are empty.
 
     >>> clean("kafka-1  | Dumping 0.log\\n$ ls")
     (['Dumping 0.log', ''], 1)
@@ -60,7 +77,14 @@ def clean(text: str) -> tuple[list[str], int]:
     for line in _COLOURS.sub("", text).splitlines():
         prefix = _PREFIX.match(line)
         line = line if prefix is None else line[prefix.end() :]
-        if _NOISE.match(line):
+        if _HARMLESS.match(line) or _COMMAND.match(line):
             noise, line = noise + 1, ""
         lines.append(line)
+    if text.rstrip().rpartition("\n")[2].startswith(_MORE):
+        lines[-1], noise = _MORE, noise - 1
     return lines, noise
+
+
+def is_talk(line: str) -> bool:
+    """Whether a line is no data, but what a program or a person says, and not known to be harmless."""
+    return _TALK.match(line) is not None

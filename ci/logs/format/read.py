@@ -17,7 +17,7 @@ import codecs
 import functools
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -45,6 +45,9 @@ MAX_LOG_BYTES = 4 << 30
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 """How Kafka lets a topic be called, but for `.` and `..`."""
 
+NAMED = 3
+"""Lines of a text that are named of those that nobody understands."""
+
 _SNAPSHOT = re.compile(r"(\d+)-(\d+)\.checkpoint")
 
 
@@ -66,6 +69,7 @@ class SkipCount:
         aliases: the names that stand for those of the log; None: they stay.
         described: whether it shows a cluster as kafka-topics --describe does, WHOLE or IN_PART; else empty.
         starting: the brokers that such a text shows to be up, and still not to lead.
+        silent: the nodes that it shows not to keep up with the quorum.
         incomplete: why there may be more than was read, each once, in a few words.
     """
 
@@ -78,6 +82,7 @@ class SkipCount:
     aliases: Aliases | None = None
     described: str = ""
     starting: frozenset[int] = frozenset()
+    silent: frozenset[int] = frozenset()
     incomplete: dict[str, None] = field(factory=dict)
 
     def note(self, text: str) -> None:
@@ -88,6 +93,16 @@ class SkipCount:
         """Note that something is missing: in a few words, which are said first, and in full."""
         self.incomplete[what] = None
         self.note(text)
+
+    def not_known(self, name: str, lines: Mapping[int, str]) -> None:
+        """Note lines of a text that are no data, and not known to be harmless: they may tell what nobody has read."""
+        if not lines:
+            return
+        words = {n: f": {' '.join(line.split())[:120]}" if self.aliases is None else "" for n, line in lines.items()}
+        told = [f"line {number}{text}" for number, text in words.items()]
+        more = f", and {len(told) - NAMED} more" if len(told) > NAMED else ""
+        what = f"{len(told)} {'line is' if len(told) == 1 else 'lines are'} not understood"
+        self.lacks(what, f"WARNING: {name}: passed over, and not known to be harmless: {', '.join(told[:NAMED])}{more}")
 
     def problem(self, place: str, what: str) -> None:
         """Note one line or batch that cannot be decoded.
@@ -326,14 +341,18 @@ def _text(text: str, name: str, skipped: SkipCount, part: str, is_whole: bool) -
     """The batches of a text; which form it has its lines say, whatever stands between them."""
     lines, noise = pasted.clean(text)
     skipped.noise += noise
+    talk = {number: line for number, line in enumerate(lines, 1) if pasted.is_talk(line)}
+    lines = ["" if number in talk else line for number, line in enumerate(lines, 1)]
     forms = {described.form_of(line) or texts.form_of(line) for line in lines}
     if described.TOPICS in forms or described.QUORUM in forms:
         kept = _without_cut_row(lines, text.endswith("\n"), name, skipped)
         asked = next((line for line in text.splitlines() if described.asks_for_a_part(line)), None)
         if asked is not None:
             skipped.note("WARNING: the command above the lines asks for a part: other partitions are not shown")
-        yield part, _described(kept, name, skipped, is_whole and asked is None and len(kept) == len(lines))
-    elif texts.DUMP in forms or not forms & {texts.RECORD_LINE}:
+        yield part, _described(kept, name, skipped, is_whole and asked is None and len(kept) == len(lines), talk)
+        return
+    skipped.not_known(name, talk)
+    if texts.DUMP in forms or not forms & {texts.RECORD_LINE}:
         begin = next((line for line in lines if texts.form_of(line) == texts.DUMP), "")
         if begin.startswith("|") and not begin.startswith(("| offset:", "| key:", "| payload:")):
             raise LogError(f"{name}: the lines of a table, which Kafka's tools do not print; give what they print")
@@ -370,8 +389,10 @@ def _without_cut_row(lines: Sequence[str], ended: bool, name: str, skipped: Skip
     return lines[:-1] if is_cut else [*lines[:-1], described.trimmed(lines[-1])]
 
 
-def _described(lines: Sequence[str], name: str, skipped: SkipCount, is_whole: bool) -> Iterator[Batch]:
-    """The snapshot that kafka-topics --describe shows; of a text that is cut off, in part."""
+def _described(
+    lines: Sequence[str], name: str, skipped: SkipCount, is_whole: bool, talk: Mapping[int, str]
+) -> Iterator[Batch]:
+    """The snapshot that kafka-topics --describe shows, between lines that are talk; of a text that is cut, in part."""
     if dumped := next((number for number, line in enumerate(lines, 1) if line.startswith(("baseOffset:", "|"))), 0):
         beside = "what kafka-dump-log prints, beside what kafka-topics or kafka-metadata-quorum prints"
         raise LogError(f"{name}:{dumped}: {beside}; give each a file of its own")
@@ -379,7 +400,8 @@ def _described(lines: Sequence[str], name: str, skipped: SkipCount, is_whole: bo
     if not shown.rows:
         raise LogError(f"{name}: no partition is shown; give what kafka-topics --describe prints too")
     skipped.described = WHOLE if is_whole and not any(shown.in_part()) else IN_PART
-    skipped.starting = frozenset(shown.starting)
+    skipped.starting, skipped.silent = frozenset(shown.starting), frozenset(shown.late)
+    skipped.not_known(name, dict(sorted({**talk, **shown.not_known}.items())))
     if skipped.aliases is not None:
         shown.named = skipped.aliases.topic
     for what in shown.quiet():

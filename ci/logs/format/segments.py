@@ -14,7 +14,18 @@ from typing import Any
 
 import google_crc32c
 
-from kraftcheck.ci.logs.format.fields import FIXED, FRAME_VERSION, RECORDS, STRUCTS, Bytes, FieldForm, WireError, decode
+from kraftcheck.ci.logs.format.fields import (
+    FIXED,
+    FRAME_VERSION,
+    QUORUM,
+    RECORDS,
+    STRUCTS,
+    Bytes,
+    FieldForm,
+    WireError,
+    decode,
+    struct_of,
+)
 from kraftcheck.solvers.logs.explain.state import READ_KINDS, Batch, CompactBatch, LogEntry
 from kraftcheck.solvers.logs.memo.ledger import CHANGE
 
@@ -170,7 +181,7 @@ GZIP_MEMBER = 31
 
 _CONTROLS = {2: "LEADER_CHANGE", 3: "SNAPSHOT_HEADER", 4: "SNAPSHOT_FOOTER", 5: "KRAFT_VERSION", 6: "KRAFT_VOTERS"}
 
-_LEADER_CHANGE = 2
+_LEADER_CHANGE, _KNOWN = 2, 1
 
 MAX_EXPANDED = 16 << 20
 """The most bytes that a compressed batch may expand to; KRaft begins a new batch after 8 MB."""
@@ -403,7 +414,7 @@ def _entry(batch: Bytes, base: int, number: int, control: bool) -> LogEntry:
                 raise WireError(f"a control record of an unknown kind, {kind}")
             if not value:
                 raise WireError("a control record without a value")
-            return LogEntry(offset, _CONTROLS[kind], 0, _leader(kind, value))
+            return LogEntry(offset, _CONTROLS[kind], 0, _quorum(kind, value))
         if key is not None:
             raise WireError("a record with a key")
         name, version, fields = decode(value or b"")
@@ -412,9 +423,18 @@ def _entry(batch: Bytes, base: int, number: int, control: bool) -> LogEntry:
     return LogEntry(offset, name, version, fields)
 
 
-def _leader(number: int, value: bytes) -> dict[str, int]:
-    """Who was elected, of a change of leader; it follows the message's own version."""
-    return {"leaderId": struct.unpack_from(">i", value, 2)[0]} if number == _LEADER_CHANGE else {}
+def _quorum(number: int, value: bytes) -> dict[str, Any]:
+    """Who was elected, and who votes, as far as a record of the quorum tells it in a version that is known."""
+    if number not in QUORUM:
+        return {}
+    leader = {"leaderId": struct.unpack_from(">i", value, 2)[0]} if number == _LEADER_CHANGE else {}
+    try:
+        rest = Bytes(value)
+        version = rest.fixed(">h")
+        voters = struct_of(rest, QUORUM[number], version)["voters"] if version <= _KNOWN else None
+    except WireError:
+        voters = None
+    return leader if voters is None else {**leader, "voters": [voter["voterId"] for voter in voters]}
 
 
 def _sized_bytes(rest: Bytes) -> bytes | None:

@@ -24,7 +24,7 @@ BATCH = re.compile(
 _RECORD = re.compile(r"\| offset: (\d+) (?:(?:Create|LogAppend)Time: (-?\d{1,20}) )?")
 _PAYLOAD = re.compile(r" payload: (\{.*\})$")
 _CONTROL = re.compile(r" controlType: (\w+)\((-?\d+)\)| (\w+):? (\{.*\})$")
-_LEADER = re.compile(r'"leaderId":(-?\d+)')
+_LEADER, _VOTER = re.compile(r'"leaderId":(-?\d+)'), re.compile(r'"voterId":(\d+)')
 _CONTROL_NAMES = {
     "LeaderChange": "LEADER_CHANGE",
     "SnapshotHeader": "SNAPSHOT_HEADER", "SnapshotFooter": "SNAPSHOT_FOOTER",
@@ -131,7 +131,9 @@ def _entry(text: str, control: bool, follows: int, place: str, problem: Problem)
             return None
         name = match.group(1) or _CONTROL_NAMES[match.group(3)]
         leader = _LEADER.search(text) if name == "LEADER_CHANGE" else None
-        return LogEntry(int(offset.group(1)), name, 0, {} if leader is None else {"leaderId": int(leader.group(1))})
+        voters = [int(voter) for voter in _VOTER.findall(text.partition('"grantingVoters"')[0])]
+        data = {} if leader is None else {"leaderId": int(leader.group(1))}
+        return LogEntry(int(offset.group(1)), name, 0, {**data, "voters": voters} if voters else data)
     payload = _PAYLOAD.search(text)
     if payload is None:
         problem(place, "a record without a decoded payload; was --cluster-metadata-decoder given?")

@@ -396,6 +396,14 @@ def elected(state: State, batch: Batch) -> State:
     return evolve(state, controller=taken_over(taking, RIGHT.controller)).at(end)
 
 
+def voters_of(batch: Batch) -> frozenset[int]:
+    """The nodes that vote in the quorum, as the last record of a batch has it that names any; empty where none does."""
+    told = [entry.data["voters"] for entry in batch.entries if entry.data and "voters" in entry.data]
+    last = told[-1] if told and isinstance(told[-1], list) else []
+    named = [one.get("voterId") if isinstance(one, dict) else one for one in last]
+    return frozenset(one for one in named if type(one) is int)
+
+
 def load(state: State, batch: Batch, rules: RuleSet) -> State:
     """The state after a batch that is taken as it is, as a snapshot's are.
 

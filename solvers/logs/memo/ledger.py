@@ -366,6 +366,10 @@ class MemoisedBatch:
         """Topic and index of a partition; valid until the next batch is replayed."""
         return self._ledger.topic(key), self._ledger.place(key)[1]
 
+    def topic_id(self, key: bytes) -> str:
+        """Id of a partition's topic."""
+        return self._ledger.place(key)[0]
+
 
 def event_text(event: EventName, place: tuple[str, int]) -> str:
     """An event with the topic and index that it is about."""

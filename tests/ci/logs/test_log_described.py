@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -225,8 +226,33 @@ def test_a_live_broker_that_should_lead_has_lost_the_directory(tmp_path: Path) -
     assert any("its directory is taken to have failed: t-1 on 1" in str(one) for one in found["doubts"])
 
 
+def directories(*brokers: int) -> str:
+    """What kafka-log-dirs prints of brokers without an error."""
+    rows = ",".join(f'{{"broker":{one},"logDirs":[{{"partitions":[],"error":null,"logDir":"/d"}}]}}' for one in brokers)
+    heads = "Querying brokers for log directories information\nReceived log directory information from brokers {}\n"
+    return heads.format(",".join(map(str, brokers))) + f'{{"brokers":[{rows}],"version":1}}\n'
+
+
+def versions(broker: int) -> str:
+    """What kafka-broker-api-versions prints of a broker."""
+    more = "\tProduce(0): 0 to 12 [usable: 12],\n\tUNKNOWN(99): 0\n)\n"
+    return f"k:9092 (id: {broker} rack: null isFenced: false) -> (\n{more}"
+
+
+FEATURE = "Feature: kraft.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: %s\n"
+"""A line of kafka-features, with its level."""
+
 DIRECTORIES = '{"brokers":[{"broker":2,"logDirs":[{"partitions":[],"error":%s,"logDir":"/d"}]}],"version":1}\n'
 """What kafka-log-dirs prints of a directory, with its error."""
+
+
+STATUS = "ClusterId: x\nLeaderId: {}\nLeaderEpoch: 3\nHighWatermark: {}\nMaxFollowerLag: 0\nMaxFollowerLagTimeMs: 0\n"
+"""The first lines of `kafka-metadata-quorum describe --status`."""
+
+
+def status(leader: int = 1, high: int = 9, voters: str = "1,2,3", observers: str = "") -> str:
+    """An answer on the status of the quorum."""
+    return STATUS.format(leader, high) + f"CurrentVoters: [{voters}]\nCurrentObservers: [{observers}]\n"
 
 
 def quorum(*nodes: tuple[int, int, str]) -> str:
@@ -257,7 +283,7 @@ def quorum(*nodes: tuple[int, int, str]) -> str:
         (DIRECTORIES % '"org.apache.kafka.common.errors.KafkaStorageException"',
          "kafka-log-dirs tells an error of a directory of broker 2: KafkaStorageException;"),
         (DIRECTORIES[:40] + "\n", "what kafka-log-dirs prints is not whole;"),
-        ("k2:9092 (id: 2 rack: null isFenced: true) -> (\n\tProduce(0): 0 to 12 [usable: 12]\n)\n",
+        (versions(1) + versions(2).replace("false", "true") + versions(3),
          "broker 2 is fenced, as kafka-broker-api-versions has it;"),
         ("k2:9092 (id: 2 rack: r1) -> ERROR: org.apache.kafka.common.errors.DisconnectException\n",
          "broker 2 does not answer: DisconnectException;"),
@@ -292,11 +318,173 @@ def test_a_part_of_what_the_quorum_answers_is_not_well(beside: str, tmp_path: Pa
 
 def test_what_other_tools_show_to_be_up_is_passed_over(tmp_path: Path) -> None:
     """A quorum that fetches, whole directories, features and versions of requests change nothing."""
-    versions = "\n\tProduce(0): 0 to 12 [usable: 12],\n\tUNKNOWN(99): 0\n)\n"
     beside = quorum(*((node, 999_900, "Observer") for node in (1, 2, 3)), (101, 999_900, "Follower"))
-    beside += DIRECTORIES % "null" + "k2:9092 (id: 2 rack: null isFenced: false) -> (" + versions
+    beside += directories(1, 2, 3) + "".join(map(versions, (1, 2, 3)))
     beside += "Feature: kraft.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 1\n"
     assert first_line(ONE + WELL + beside, tmp_path)[:2] == first_line(ONE + WELL, tmp_path)[:2]
+
+
+FETCHED = quorum(*((node, 999_900, "Observer") for node in (1, 2, 3)))
+"""Rows of a quorum of which all brokers are observers that keep up."""
+
+
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        (status() + status(), ""),
+        (status() + status(leader=2), "kafka-metadata-quorum is shown twice, and not alike;"),
+        (status() + status(high=10), "kafka-metadata-quorum is shown twice, and not alike;"),
+        (status() + status(observers="4"), "kafka-metadata-quorum is shown twice, and not alike;"),
+        (FETCHED + FETCHED, ""),
+        (FETCHED + FETCHED.replace("999900", "999901"), "kafka-metadata-quorum is shown twice, and not alike;"),
+        (FETCHED + quorum((101, 1_000_000, "Leader")), "more than one node is shown to lead the quorum: 100, 101;"),
+        (FETCHED + status(101, voters="100", observers="1,2,3"),
+         "more than one node is shown to lead the quorum: 100, 101;"),
+        (FETCHED + status(100, voters="100,101", observers="1,2,3"),
+         "kafka-metadata-quorum shows voters 100, and voters 100, 101;"),
+        (FETCHED + status(100, voters="100", observers="1,2"), "does not keep up with the quorum: 3 (not listed);"),
+        (FEATURE % "1" + FEATURE % "1", ""),
+        (FEATURE % "1" + FEATURE % "0", "kafka-features is shown twice, and not alike;"),
+    ],
+)  # fmt: skip
+def test_answers_that_contradict_each_other_are_never_well(beside: str, told: str, tmp_path: Path) -> None:
+    """Of two answers that differ nobody knows which is so: the first line says it; the same answer twice is one."""
+    code, line, rest = first_line(ONE + WELL + beside, tmp_path)
+    assert (code, told in line) == (10 if told else 0, True)
+    assert ("may be stopped now" in rest) == (not told)
+
+
+@pytest.mark.parametrize("line", [
+    ONE, ONE.replace("Count: 1", "Count: 2"), ONE.replace("Lbg", "Lbw"), ONE.replace("Factor: 3", "Factor: 2"),
+    ONE.replace("replicas=2", "replicas=1"),
+])  # fmt: skip
+def test_a_topic_that_is_shown_twice_is_shown_alike(line: str, tmp_path: Path) -> None:
+    """Another id, number or configuration of a topic that was shown before is refused, as another row of one is."""
+    if line == ONE:
+        assert condition(ONE + WELL + line + WELL, tmp_path)["exit"] == 0
+        return
+    with pytest.raises(Refusal, match=r"described.txt:3: .* t is shown twice, and not alike"):
+        condition(ONE + WELL + line, tmp_path)
+
+
+def row(node: int, lag: int, status: str) -> str:
+    """A row of kafka-metadata-quorum of a node that has just fetched, and lacks so many records."""
+    return f"{node}\tAAAAAAAAAAAAAAAAAAAAAA\t9\t{lag}\t999900\t999900\t{status}\n"
+
+
+@pytest.mark.parametrize("lag", [0, 100, 101, 90_000])
+@pytest.mark.parametrize(("form", "told"), [
+    (lambda lag: FETCHED.replace(row(3, 0, "Observer").replace("\t9\t", "\t90\t"), row(3, lag, "Observer")),
+     "shown as live, and does not keep up with the quorum: 3 by {} records;"),
+    (lambda lag: FETCHED + row(101, lag, "Follower"),
+     "1 of 2 voters do not keep up with the quorum (no majority is left): 101 by {} records;"),
+    (lambda lag: status().replace("Lag: 0", f"Lag: {lag}"), "a voter of the quorum is {} records behind;"),
+])  # fmt: skip
+def test_who_is_far_behind_is_late_however_young(
+    form: Callable[[int], str], told: str, lag: int, tmp_path: Path
+) -> None:  # fmt: skip
+    """A broker, a voter or the slowest voter that lacks many records is named, though it fetched a moment ago."""
+    code, line, _ = first_line(ONE + WELL + form(lag), tmp_path)
+    assert (code, told.format(lag) in line) == ((10, True) if lag > 100 else (0, False))
+
+
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        (directories(1, 2), "not in the answer of kafka-log-dirs: 3;"),
+        (directories(1, 2, 3).replace('{"broker":3', '{"broker":2'), "not in the answer of kafka-log-dirs: 3;"),
+        (directories(1, 2, 3).partition("{")[0], "not in the answer of kafka-log-dirs: 1, 2, 3;"),
+        (versions(1) + versions(3), "not in the answer of kafka-broker-api-versions: 2;"),
+        (quorum(*((node, 999_900, "Observer") for node in (1, 2, 3, 4))) + directories(1, 2, 3),
+         "not in the answer of kafka-log-dirs: 4;"),
+        (status(100, voters="100", observers="1,2,3,4") + "".join(map(versions, (1, 2, 3))),
+         "not in the answer of kafka-broker-api-versions: 4;"),
+        (versions(1) + versions(2) + versions(3)[:60], "the answer of kafka-broker-api-versions is shown in part;"),
+        (versions(1).replace(")\n", "\n") + versions(2) + versions(3),
+         "the answer of kafka-broker-api-versions is shown in part;"),
+    ],
+)  # fmt: skip
+def test_a_broker_that_an_answer_lacks_is_named(beside: str, told: str, tmp_path: Path) -> None:
+    """A live broker, or an observer of the quorum, that the other tools do not list may be down: never well."""
+    code, line, _ = first_line(ONE + WELL + beside, tmp_path)
+    assert code == 10
+    assert told in line
+
+
+@pytest.mark.parametrize("line", [
+    "[2026-11-21 22:51:38,567] WARN [AdminClient clientId=a] Connection to node 2 (k2/10.0.0.2:9092) could not be "
+    "established. Node may not be available. (org.apache.kafka.clients.NetworkClient)",
+    "[2026-11-21 22:51:38,567] INFO [AdminClient clientId=a] Node 2 disconnected. (org.apache.kafka.clients.Client)",
+    "Connection to node 2 (k2/10.0.0.2:9092) could not be established. Node may not be available.",
+    "22:51:38.567 [main] ERROR o.a.k.c.NetworkClient - Connection to node 2 failed", "...", "[output truncated]",
+    "(120 more lines)", "nobody knows", "# There is insufficient memory for the Java Runtime Environment to continue.",
+    "OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x0, 1) failed; error='Cannot allocate memory'",
+    "log4j:ERROR Could not read configuration file", "$ grep -v Offline topics.txt", "$ kafka-log-dirs.sh | head -3",
+    "$ cat a.txt; rm b.txt", "opic: t\tPartition: 1\tLeader: none\tReplicas: 1,2,3\tIsr: ",
+])  # fmt: skip
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_line_that_nobody_understands_is_never_well(line: str, place: int, tmp_path: Path) -> None:
+    """What is neither data nor known to be harmless is counted and shown, wherever it stands, and may mean trouble."""
+    lines = [ONE, WELL]
+    lines.insert(place, f"{line}\n")
+    code, first, rest = first_line("".join(lines), tmp_path)
+    assert (code, first.partition(";")[0]) == (10, "1 line is not understood")
+    assert "may be stopped now" not in rest
+    shown = f"passed over, and not known to be harmless: line {place + 1}: {' '.join(line.split())[:120]}"
+    assert shown in " ".join(rest.split())
+
+
+@pytest.mark.parametrize("line", [
+    "Picked up JAVA_TOOL_OPTIONS: -Xmx1g", "SLF4J: Class path contains multiple SLF4J bindings.", "```", "--More--",
+    "OpenJDK 64-Bit Server VM warning: Sharing is only supported for boot loader classes because", "$ cat topics.txt",
+    "log4j:WARN No appenders could be found for logger (kafka.utils).", "[root@k ~]# kafka-topics.sh --describe", "$ ",
+    "$ docker exec k1 /opt/kafka/bin/kafka-metadata-quorum.sh describe --status", "$ kafka-log-dirs.sh | less",
+    "[2026-11-21 22:51:38,567] INFO Kafka version: 4.1.0 (org.apache.kafka.common.utils.AppInfoParser)",
+])  # fmt: skip
+def test_what_is_known_to_be_harmless_changes_nothing(line: str, tmp_path: Path) -> None:
+    """A small list of lines of the JVM, of logging and of a terminal tells nothing of the cluster."""
+    assert first_line(f"{line}\n{ONE}{line}\n{WELL}", tmp_path)[:2] == first_line(ONE + WELL, tmp_path)[:2]
+
+
+def test_a_pager_at_the_end_has_more(tmp_path: Path) -> None:
+    """A paste that ends with the prompt of a pager is cut there, whatever is shown before it."""
+    code, line, _ = first_line(ONE + WELL + "--More--(42%)\n", tmp_path)
+    assert (code, line.partition(";")[0]) == (10, "1 line is not understood")
+
+
+def test_names_are_not_in_what_is_not_understood(tmp_path: Path) -> None:
+    """With --anonymise the place of such a line is told, and no word of it."""
+    path = tmp_path / "described.txt"
+    path.write_text(ONE + WELL + "secret-topic is unwell\n", encoding="utf-8")
+    ran = kraftcheck("status", path, "--anonymise")
+    assert ran.code == 10
+    assert "not known to be harmless: line 3\n" in ran.out
+    assert "secret" not in ran.out
+
+
+@pytest.mark.parametrize(("voters", "barred"), [("1", [1]), ("1,2", [1, 2]), ("1,2,3", []), ("1,100,101", []),
+                                                ("100", []), ("1,100", [1])])  # fmt: skip
+def test_a_voter_without_whom_there_is_no_majority_must_not_be_stopped(
+    voters: str, barred: list[int], tmp_path: Path
+) -> None:  # fmt: skip
+    """Where brokers vote in the quorum too, a stop that leaves no majority is barred, and so is a fault no way out."""
+    code, line, rest = first_line(ONE + WELL + status(voters=voters, observers="1,2,3"), tmp_path)
+    names = ", ".join(voters.split(","))
+    lost = f"leaves the quorum of {names} without a majority, so that nobody is elected"
+    for broker in (1, 2, 3):
+        told = f"must NOT be stopped now: it {lost}" if broker in barred else "may be stopped now"
+        assert f"  broker {broker} {told}\n" in rest
+    assert "even then" not in rest  # which says what is said of now already
+    assert (code, "1 of 1 partition is one fault from offline" in line) == ((10, True) if 1 in barred else (0, False))
+    assert ("if 1 stops, and the quorum has no majority" in rest) == (1 in barred)
+
+
+def test_a_voter_that_is_late_counts_as_gone(tmp_path: Path) -> None:
+    """One of three voters does not keep up: neither of the others may be stopped, though not all is known."""
+    beside = quorum((2, 100_000, "Follower"), (3, 999_900, "Follower")).replace("100\t", "1\t", 1)
+    _, line, rest = first_line(ONE + WELL + beside, tmp_path)
+    assert "1 of 3 voters do not keep up with the quorum: 2 for 900 s" in line
+    assert [broker for broker in (1, 2, 3) if f"broker {broker} must NOT be stopped now" in rest] == [1, 3]
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -358,7 +546,6 @@ def test_a_table_is_named_as_such(tmp_path: Path) -> None:
         ("Topic: t\tPartition: 0\tLeader: 1\n", "Replicas"),
         (SHORT.replace("Isr: 1", "Isr: 1,2"), "shown twice"),
         (SHORT.replace("1,2,3", "1,2"), "partition 0 has 2 replicas, ReplicationFactor is 3; .* print it anew"),
-        ("nobody knows\n", "nobody knows"),
         ("Topic: t\tPartition: 7\tLeader: 2\tReplicas: 1,2\tIsr: 1\n", "who leads is not in sync"),
         ("Topic: t\tPartition: 7\tLeader: 1 (k1:9092)\tReplicas: 1,2\tIsr: 1\n", "Leader is .* no number"),
         ("Topic: t\tPartition: 7\tLeader: none\tReplicas: 1,2\n", "Isr is missing; .* print it anew"),

@@ -9,6 +9,7 @@ import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,10 +55,31 @@ def test_segments_read_as_kafkas_own_tool_reads_them(folder: Path) -> None:
 
     binary = from_file(folder / SEGMENT.name)[0]
     assert contents(binary) == contents(decoded)
-    leaders = [e.data for b in binary for e in b.entries if e.type == "LEADER_CHANGE"]
-    assert leaders
-    assert {leader["leaderId"] for leader in leaders} <= {100, 101, 102}
+    of_both = ([e.data for b in one for e in b.entries if e.type == "LEADER_CHANGE"] for one in (binary, decoded))
+    leaders, named = of_both
+    assert named in (leaders, [{}] * len(leaders))
+    assert {leader["leaderId"] for leader in leaders} <= {*leaders[0]["voters"]} <= {100, 101, 102}
     assert sum(len(batch.entries) for batch in binary) > 150
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "data"),
+    [
+        (2, b"\0\0\0\0\0\7\3\0\0\0\7\0\0\0\0\x08\0\2\0\0\0\7\0\0", {"leaderId": 7, "voters": [7, 8]}),
+        (2, b"\0\1\0\0\0\7\2\0\0\0\7" + bytes(17) + b"\1\0", {"leaderId": 7, "voters": [7]}),
+        (2, b"\0\2\0\0\0\7\2\0\0\0\7\0\1\0", {"leaderId": 7}),
+        (2, b"\0\0\0\0\0\7\3\0\0\0\7", {"leaderId": 7}),
+        (6, b"\0\0\2\0\0\0\7" + bytes(16) + b"\2\2C\2k\x23\x84\0\0\0\0\1\0\0\0", {"voters": [7]}),
+        (6, b"\0\0\2\0", {}), (5, b"\0\0\0\1\0", {}),
+    ],
+)  # fmt: skip
+def test_who_votes_is_read_from_segments(kind: int, value: bytes, data: dict[str, Any], tmp_path: Path) -> None:
+    """Records on the quorum name its voters in each known version; of another, or damaged, one who was elected is."""
+    key = b"\0\0" + struct.pack(">h", kind)
+    body = b"\0\0\0" + segments.signed(len(key)) + key + segments.signed(len(value)) + value + b"\0"
+    path = tmp_path / "0.log"
+    path.write_bytes(sealed(1, 0, segments.signed(len(body)) + body, 0x20))
+    assert from_file(path)[0][0].entries[0].data == data
 
 
 def test_json_lines_read_back(tmp_path: Path) -> None:

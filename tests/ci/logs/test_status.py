@@ -126,6 +126,25 @@ def test_the_outage_of_the_runbook_is_a_captured_one(tmp_path: Path) -> None:
     assert OUTAGE.read_bytes() == cut(tmp_path, 91).read_bytes()
 
 
+@pytest.mark.parametrize(("voters", "barred"), [((0,), True), ((0, 1), True), ((0, 2), True), ((0, 1, 2), True),
+                                                ((0, 1, 100), False), ((0, 100, 101), False)])  # fmt: skip
+@pytest.mark.parametrize("kind", ["LeaderChange", "KRaftVoters"])
+def test_a_broker_that_the_majority_needs_must_not_be_stopped(
+    kind: str, voters: tuple[int, ...], barred: bool, tmp_path: Path
+) -> None:  # fmt: skip
+    """A log names who votes: without a broker that is fenced, and the one that is stopped, a majority must be left."""
+    text, path = OUTAGE.read_text(encoding="utf-8"), tmp_path / "log.txt"
+    named = ",".join(f'{{"voterId":{voter}}}' for voter in voters)
+    first = next(line for line in text.splitlines() if "LeaderChange" in line)
+    other = f'{first.partition("LeaderChange")[0]}{kind}: {{"version":0,"leaderId":100,"voters":[{named}],"x":1}}'
+    path.write_text(text.replace(first, other), encoding="utf-8")
+    found = told(path)
+    stop = next(row["stop"] for row in found["brokers"] if row["broker"] == 0)
+    assert (found["voters"], stop["quorum"]) == ([*voters], [*map(str, voters)] if barred else [])
+    lost = f"leaves the quorum of {', '.join(map(str, voters))} without a majority"
+    assert (lost in kraftcheck("status", path).out) == barred
+
+
 def test_an_outage_has_its_cause_and_its_end(tmp_path: Path) -> None:
     """Since when, by what, who must return, what an unclean election loses, and in which order brokers are started."""
     document = told(cut(tmp_path, 91))

@@ -1,22 +1,29 @@
-"""Pictures of the documentation that are drawn from data: how the parts go together, and what scale costs."""
+"""Pictures of the documentation that are drawn from data: how parts go together, a finding, and what scale costs."""
 
 from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
+from typing import Any
 
 from attrs import frozen
 
+from kraftcheck.ci.conformance.findings.junit_tests import retraced
+from kraftcheck.ci.conformance.findings.report import in_words
+from kraftcheck.ci.conformance.findings.search import recorded, rules_of, subject_of
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.register.findings import BY_ID
 from tests.documentation.index import properties
 from tests.shared.places import DOCS
 
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #1f2328 } .head { font-weight: 600 } .small { font-size: 12px }
+.bad { fill: #b31d28; font-weight: 600 } .lost { fill: none; stroke: #b31d28; stroke-dasharray: 3 3 }
 .paper { fill: #ffffff } .box { fill: #f6f8fa; stroke: #8c959f } .core { fill: #ddf4ff; stroke: #0969da }
 path { fill: none; stroke: #57606a; stroke-width: 1.5 } .tip { fill: #57606a; stroke: none }
 .back { stroke: #8250df; stroke-dasharray: 5 4 } .backtip { fill: #8250df; stroke: none } .told { fill: #7340cf }
@@ -24,7 +31,8 @@ path { fill: none; stroke: #57606a; stroke-width: 1.5 } .tip { fill: #57606a; st
 .c0 { fill: #0969da; stroke: #0969da } .c1 { fill: #bc4c00; stroke: #bc4c00 } .c2 { fill: #1a7f37; stroke: #1a7f37 }
 path.c0, path.c1, path.c2 { fill: none; stroke-width: 2 }
 @media (prefers-color-scheme: dark) {
-text { fill: #e6edf3 } .paper { fill: #0d1117 } .box { fill: #161b22; stroke: #6e7681 }
+text { fill: #e6edf3 } .bad { fill: #ff8a8f } .lost { stroke: #ff8a8f }
+.paper { fill: #0d1117 } .box { fill: #161b22; stroke: #6e7681 }
 .core { fill: #0c2d6b; stroke: #58a6ff } path { stroke: #8b949e } .tip { fill: #8b949e }
 .back { stroke: #b78aff } .backtip { fill: #b78aff } .told { fill: #c9a6ff }
 .c0 { fill: #58a6ff; stroke: #58a6ff } .c1 { fill: #ffa657; stroke: #ffa657 } .c2 { fill: #3fb950; stroke: #3fb950 }
@@ -135,6 +143,51 @@ def _arrow(start: Box, end: Box) -> str:
     return f'<path d="M{x} {y:g} C{turn:g} {y:g} {turn:g} {height:g} {to - 8} {height:g}"/>{tip}'
 
 
+STORY, FRAMES = "ghost-elr-member", (0, 3, 5, 6, 7)
+"""The finding that is told, and the steps after which its frames stand."""
+
+
+def story() -> str:
+    """The shortest trace of a finding in the newest release, in frames: steps in words, and each broker after them."""
+    finding, release = BY_ID[STORY], known_versions()[-1]
+    shown = recorded()[STORY, release]
+    chosen = subject_of(finding, rules_of(finding, release))
+    states, said = retraced(finding, shown, chosen).states, [in_words(chosen.system.name, one) for one in shown.events]
+    told = [" ".join(said[last:step]) or "At the start." for last, step in zip((0, *FRAMES), FRAMES, strict=False)]
+    lines = [textwrap.wrap(words, 27) for words in told]
+    top, height = 52 + LINE * max(map(len, lines)), 6 * LINE
+    parts = [text(10, 22, f"{finding.title} (rules of Kafka {release})", "head")]
+    for number, (words, step) in enumerate(zip(lines, FRAMES, strict=True)):
+        x = 10 + 178 * number
+        parts += [text(x, 50 + LINE * row, line, "small") for row, line in enumerate(words)]
+        for broker in range(len(states[step].brokers)):
+            parts += _broker(x, top + broker * (height + 10), height, states[step], broker)
+    return document(finding.title, top + len(states[0].brokers) * (height + 10), parts)
+
+
+def _broker(x: int, y: int, height: int, state: Any, broker: int) -> Iterator[str]:
+    """A broker in a state: whether it leads, what it is to the partition, and its log beside the committed records."""
+    partition, log, committed = state.controller, state.brokers[broker].log.end(), state.committed.end()
+    leads, member = partition.leader == broker, broker in partition.replicas
+    yield f'<rect class="{"core" if leads else "box"}" x="{x}" y="{y}" width="168" height="{height}" rx="6"/>'
+    yield text(x + 10, y + 22, f"broker {broker}", "head")
+    yield text(x + 158, y + 22, "fenced" if broker in partition.fenced else "", "small", "end")
+    says = {
+        "leads": leads, "in sync": broker in partition.isr and not leads, "in the ELR": broker in partition.elr,
+        "being added": broker in partition.adding, "no replica": not member,
+    }  # fmt: skip
+    for row, word in enumerate((word for word, holds in says.items() if holds), start=1):
+        wrong = word == "in the ELR" and not member
+        yield text(x + 10, y + 22 + LINE * row, word, "small bad" if wrong else "small")
+    lost = leads and log < committed
+    yield text(x + 10, y + height - 12, "log", "small")
+    for place in range(max(log, committed if lost else 0)):
+        kind = "c2" if place < log else "lost"
+        yield f'<rect class="{kind}" x="{x + 38 + 18 * place}" y="{y + height - 24}" width="14" height="14"/>'
+    if lost or log == 0:
+        yield text(x + 158, y + height - 12, "lost" if lost else "empty", f"small {'bad' * lost}", "end")
+
+
 def measured() -> list[tuple[str, float, float, float]]:
     """The rows of the table of docs/explanation/scale.md: engine, states, seconds, megabytes or NaN."""
     page = (DOCS / "explanation" / "scale.md").read_text(encoding="utf-8")
@@ -186,5 +239,5 @@ def _power(x: float, y: float, power: int, anchor: str) -> str:
     return f'<text class="small" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{raised}</text>'
 
 
-DRAWN: dict[str, Callable[[], str]] = {"architecture.svg": architecture, "scale.svg": scale}
+DRAWN: dict[str, Callable[[], str]] = {"architecture.svg": architecture, "scale.svg": scale, "story.svg": story}
 """Name below docs/images to picture."""

@@ -252,12 +252,13 @@ def branch_command(
       kraftcheck branch ~/kafka --time-limit 10m --out answer
       kraftcheck branch metadata/build/libs --like 4.4.0 --mends ghost-elr-member
     """
+    told = _Told(console(to_stderr=target == "-"))
     check_writable(target)
     check_results("--out", out, target, reports.junit, reports.sarif)
     reports.check(json=target)
     build = Build.of(path, like)
     base, wanted = f"kafka-{build.like}", None if mends is None else _mend_of(mends, f"kafka-{build.like}")
-    asking, told = _Asking(build, flags["seed"]), _Told(console(to_stderr=target == "-"))
+    asking = _Asking(build, flags["seed"])
     told.say(build.lines() or [f"Kafka {build}"])
     budget = search_budget(flags["workers"], flags["memory"])
     try:

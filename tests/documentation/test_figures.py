@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -197,3 +199,30 @@ def test_another_size_of_a_scope_is_found() -> None:
     told = "`elections`, `tiny`, `fixed` | 17,800 | and `elections`, `tiny`, `fixed`, 17,801 states"
     assert [states for _, _, states in stale_sizes(told)] == ["17,800", "17,801"]
     assert list(stale_sizes("`elections`, `tiny`, `fixed`, the first 17,000 | 3 |")) == []
+
+
+def measured(kind: str) -> list[dict[str, Any]]:
+    """The rows that `python -m kraftcheck.ci.bench --KIND --json docs/reference/bench-KIND.json` wrote."""
+    rows: list[dict[str, Any]] = json.loads((DOCS / "reference" / f"bench-{kind}.json").read_text(encoding="utf-8"))
+    return rows
+
+
+def test_rates_of_explored_classes_are_those_measured() -> None:
+    """The table of the page on Kafka's classes is that of the benchmark, at the load that it says."""
+    page = (DOCS / "how-to" / "explore-kafka.md").read_text(encoding="utf-8")
+    table = [line for line in page.splitlines() if re.match(r"\| `[a-z]+` \| \d thread", line)]
+    counts, times = ("distinct", "generated", "answers"), ("search s", "CPU s", "of Java", "load")
+    assert table == [
+        " | ".join((f"| `{row['case']}`", row["contender"], *(f"{row[name]:,.0f}" for name in counts),
+                    *(f"{row[name]:.0f}" for name in times))) + " |"
+        for row in measured("kafka")
+    ]  # fmt: skip
+
+
+def test_times_of_a_branch_are_those_measured() -> None:
+    """The page for who works on Kafka tells when the first and the last answer came, and at which load."""
+    page = " ".join((DOCS / "how-to" / "branch.md").read_text(encoding="utf-8").split())
+    (row,) = measured("branch")
+    assert row["first s"] < 60
+    assert (f"the first answer came after {row['first s']:.0f} s, the last after {row['seconds']:.0f}, with "
+            f"{row['CPU s']:.0f} s of a processor, at a load of {row['load']:.0f}") in page  # fmt: skip

@@ -57,7 +57,7 @@ public final class ConformanceDriver {
     public static void main(String[] args) throws Exception {
         int slots = Integer.parseInt(args[1]);
         Check check = checkOf(args[0], slots, metadataVersion(args[2]));
-        DriverRows.blocks(check.inputs(), check.outputs(), (rows, asked, answers) -> answer(check, rows, asked, answers));
+        DriverRows.blocks(check.inputs, check.outputs, (rows, asked, answers) -> answer(check, rows, asked, answers));
     }
 
     static Check checkOf(String name, int slots, MetadataVersion version) {
@@ -79,8 +79,8 @@ public final class ConformanceDriver {
 
     static void answer(Check check, int rows, IntBuffer asked, IntBuffer answers) {
         IntStream.range(0, (rows + BLOCK - 1) / BLOCK).parallel().forEach(block -> {
-            int[] given = new int[check.inputs()];
-            int[] found = new int[check.outputs()];
+            int[] given = new int[check.inputs];
+            int[] found = new int[check.outputs];
             IntBuffer from = asked.duplicate().position(block * BLOCK * given.length);
             IntBuffer to = answers.duplicate().position(block * BLOCK * found.length);
             Reader reader = new Reader(given);
@@ -95,12 +95,19 @@ public final class ConformanceDriver {
         });
     }
 
-    interface Check {
-        int inputs();
+    /** A check: how many columns a question and an answer have, with so many slots of a list, and the answer. */
+    abstract static class Check {
+        final int slots;
+        final int inputs;
+        final int outputs;
 
-        int outputs();
+        Check(int slots, int inputs, int outputs) {
+            this.slots = slots;
+            this.inputs = inputs;
+            this.outputs = outputs;
+        }
 
-        void run(Reader given, Writer found);
+        abstract void run(Reader given, Writer found);
     }
 
     static final class Reader {
@@ -303,7 +310,7 @@ public final class ConformanceDriver {
     }
 
     /** One change build, then the replay of its record. */
-    static final class ChangeCheck implements Check {
+    static final class ChangeCheck extends Check {
         private static final MethodHandle NEW_BUILDER;
         private static final MethodHandle SET_ELR;
 
@@ -325,20 +332,11 @@ public final class ConformanceDriver {
             }
         }
 
-        private final int slots;
         private final MetadataVersion version;
 
         ChangeCheck(int slots, MetadataVersion version) {
-            this.slots = slots;
+            super(slots, 5 * slots + 15, 3 + 4 * (1 + slots) + 6 + 4 + 4 * slots + 3);
             this.version = version;
-        }
-
-        public int inputs() {
-            return 5 * slots + 15;
-        }
-
-        public int outputs() {
-            return 3 + 4 * (1 + slots) + 6 + 4 + 4 * slots + 3;
         }
 
         static PartitionChangeBuilder builder(
@@ -352,7 +350,7 @@ public final class ConformanceDriver {
             return (PartitionChangeBuilder) SET_ELR.invoke(made, elr);
         }
 
-        public void run(Reader given, Writer found) {
+        void run(Reader given, Writer found) {
             try {
                 PartitionRegistration p = partition(given, slots);
                 int acceptable = given.next();
@@ -404,24 +402,15 @@ public final class ConformanceDriver {
     }
 
     /** One change build with any ids: brokers are places in the row's ascending list of ids. */
-    static final class OrderedCheck implements Check {
-        private final int slots;
+    static final class OrderedCheck extends Check {
         private final MetadataVersion version;
 
         OrderedCheck(int slots, MetadataVersion version) {
-            this.slots = slots;
+            super(slots, slots + 1 + 6 * slots + 14, 3 + 5 * (1 + slots) + 4);
             this.version = version;
         }
 
-        public int inputs() {
-            return slots + 1 + 6 * slots + 14;
-        }
-
-        public int outputs() {
-            return 3 + 5 * (1 + slots) + 4;
-        }
-
-        public void run(Reader given, Writer found) {
+        void run(Reader given, Writer found) {
             int[] ids = new int[slots];
             for (int i = 0; i < slots; i++) {
                 ids[i] = given.next();
@@ -513,22 +502,12 @@ public final class ConformanceDriver {
     }
 
     /** What java.util.HashSet lists: made of the first ids, to which the others are added. */
-    static final class HashSetCheck implements Check {
-        private final int slots;
-
+    static final class HashSetCheck extends Check {
         HashSetCheck(int slots) {
-            this.slots = slots;
+            super(slots, 2 + slots, 1 + slots);
         }
 
-        public int inputs() {
-            return 2 + slots;
-        }
-
-        public int outputs() {
-            return 1 + slots;
-        }
-
-        public void run(Reader given, Writer found) {
+        void run(Reader given, Writer found) {
             int listed = given.next();
             int added = given.next();
             List<Integer> ids = new ArrayList<>();
@@ -545,22 +524,12 @@ public final class ConformanceDriver {
     }
 
     /** The first value that Kafka's map of partitions lists, after keys are put in this order. */
-    static final class TimelineMapCheck implements Check {
-        private final int slots;
-
+    static final class TimelineMapCheck extends Check {
         TimelineMapCheck(int slots) {
-            this.slots = slots;
+            super(slots, 1 + slots, 1);
         }
 
-        public int inputs() {
-            return 1 + slots;
-        }
-
-        public int outputs() {
-            return 1;
-        }
-
-        public void run(Reader given, Writer found) {
+        void run(Reader given, Writer found) {
             TimelineHashMap<Integer, Integer> map = new TimelineHashMap<>(registry(), 0);
             for (int left = given.next(); left > 0; left--) {
                 int key = given.next();
@@ -581,22 +550,12 @@ public final class ConformanceDriver {
     }
 
     /** The replay of a record with any fields, also such as no builder writes. */
-    static final class MergeCheck implements Check {
-        private final int slots;
-
+    static final class MergeCheck extends Check {
         MergeCheck(int slots) {
-            this.slots = slots;
+            super(slots, 3 * slots + 6 + 2 + 4 * (1 + slots) + 6, 1 + 7 + 4 * slots);
         }
 
-        public int inputs() {
-            return 3 * slots + 6 + 2 + 4 * (1 + slots) + 6;
-        }
-
-        public int outputs() {
-            return 1 + 7 + 4 * slots;
-        }
-
-        public void run(Reader given, Writer found) {
+        void run(Reader given, Writer found) {
             try {
                 PartitionRegistration p = partition(given, slots);
                 PartitionRegistration after = p.merge(record(given));
@@ -646,22 +605,12 @@ public final class ConformanceDriver {
     }
 
     /** Planning a reassignment, ending it, and reverting it. */
-    static final class ReassignmentCheck implements Check {
-        private final int slots;
-
+    static final class ReassignmentCheck extends Check {
         ReassignmentCheck(int slots) {
-            this.slots = slots;
+            super(slots, 4 * slots + 6, 6 * slots + 6);
         }
 
-        public int inputs() {
-            return 4 * slots + 6;
-        }
-
-        public int outputs() {
-            return 6 * slots + 6;
-        }
-
-        public void run(Reader given, Writer found) {
+        void run(Reader given, Writer found) {
             try {
                 PartitionRegistration p = partition(given, slots);
                 List<Integer> target = given.list(slots);
@@ -721,7 +670,7 @@ public final class ConformanceDriver {
     }
 
     /** A broker's registration changed by a record, then asked about its directories. */
-    static final class RegistrationCheck implements Check {
+    static final class RegistrationCheck extends Check {
         /** What a record may change: fenced, controlled shutdown, directories, and from 4.3 on cordoned ones. */
         private static final int MOST_CHANGES = 4;
         private static final java.lang.reflect.Method CLONE_WITH =
@@ -729,18 +678,11 @@ public final class ConformanceDriver {
                 .filter(method -> method.getName().equals("cloneWith")).findFirst().orElseThrow();
 
         RegistrationCheck() {
+            super(0, 8, 6);
             Class<?>[] types = CLONE_WITH.getParameterTypes();
             if (types.length > MOST_CHANGES || !Arrays.stream(types).allMatch(type -> type == Optional.class)) {
                 throw new IllegalArgumentException("no driver knows what to give to " + CLONE_WITH);
             }
-        }
-
-        public int inputs() {
-            return 8;
-        }
-
-        public int outputs() {
-            return 6;
         }
 
         private static List<Uuid> directories(int mask) {
@@ -755,7 +697,7 @@ public final class ConformanceDriver {
             return result;
         }
 
-        public void run(Reader given, Writer found) {
+        void run(Reader given, Writer found) {
             try {
                 BrokerRegistration before = new BrokerRegistration.Builder()
                     .setId(0).setEpoch(7).setIncarnationId(new Uuid(3, 3))

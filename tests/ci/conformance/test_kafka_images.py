@@ -53,9 +53,9 @@ def test_drawn_paths_find_a_wrong_rule() -> None:
     space, generator = ImageSpace.of(IMAGES, setting, ()), np.random.default_rng(0)
     tour = ImageTour(Build(NEWEST), space, 1)
     tour.walk([space.drawn(generator) for _ in range(20)], "FOLLOWS", 0, lambda *progress: None)
-    assert {action for action, _ in tour.causes} >= {"load_snapshot"}
+    assert {one.action for one in tour.differences.shown()} >= {"load_snapshot"}
     assert tour.unbroken < tour.steps
-    assert all(cause.sequence[-1].startswith(cause.action) for cause in tour.causes.values())
+    assert all(cause.sequence[-1].startswith(cause.action) for cause in tour.differences.shown())
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ import org.apache.kafka.common.errors.InvalidConfigurationException;
 import org.apache.kafka.common.errors.PolicyViolationException;
 import org.apache.kafka.common.errors.ThrottlingQuotaExceededException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.ControllerRegistrationRequestData;
 import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsTopic;
@@ -285,6 +286,14 @@ final class FuzzBeside {
                 }
             }
         }
+        for (int[] counts : new int[][] {{1, -1}, {-1, 1}, {1, 1}}) {
+            CreatableTopic topic = new CreatableTopic().setName("new").setNumPartitions(counts[0])
+                .setReplicationFactor((short) counts[1]);
+            topic.assignments().add(new CreatableReplicaAssignment().setPartitionIndex(0).setBrokerIds(ids));
+            CreateTopicsRequestData request = new CreateTopicsRequestData();
+            request.topics().add(topic);
+            ask(head + "createTopics by hand " + Arrays.toString(counts), () -> created(request, Set.of()));
+        }
         for (String name : names.stream().limit(2).toList()) {
             int present = (int) managers.replication.getTopic(topics.get(names.indexOf(name))).numPartitions(Long.MAX_VALUE);
             List<CreatePartitionsTopic> rows = List.of(
@@ -387,6 +396,10 @@ final class FuzzBeside {
 
     private void askPartitions() {
         List<PartitionRegistration> all = partitions();
+        for (Uuid id : topics) {
+            PartitionRegistration first = managers.replication.getPartition(id, 0);
+            if (first != null && first.leader >= 0) askLeader(id, 0, first);
+        }
         for (Uuid second : List.of(DirectoryId.MIGRATING, new Uuid(0, 5))) {
             all.add(new PartitionRegistration(new PartitionRecord().setReplicas(List.of(1, 2)).setIsr(List.of(1)).setLeader(1)
                 .setDirectories(List.of(DirectoryId.MIGRATING, second))));
@@ -404,6 +417,19 @@ final class FuzzBeside {
                 ask("diff of partition " + i + " from " + j, () -> one.diff(other));
             }
         }
+    }
+
+    /** A leader that has recovered says that it recovers. */
+    private void askLeader(Uuid topic, int index, PartitionRegistration one) {
+        AlterPartitionRequestData.PartitionData partition = new AlterPartitionRequestData.PartitionData()
+            .setPartitionIndex(index).setLeaderEpoch(one.leaderEpoch).setPartitionEpoch(one.partitionEpoch)
+            .setLeaderRecoveryState((byte) 1).setNewIsrWithEpochs(List.of(
+                new AlterPartitionRequestData.BrokerState().setBrokerId(one.leader)));
+        AlterPartitionRequestData request = new AlterPartitionRequestData().setBrokerId(one.leader)
+            .setBrokerEpoch(managers.cluster.registration(one.leader).epoch())
+            .setTopics(List.of(new AlterPartitionRequestData.TopicData().setTopicId(topic).setPartitions(List.of(partition))));
+        ask("alterPartition of partition " + topics.indexOf(topic) + " " + index, () ->
+            managers.replication.alterPartition(context(ApiKeys.ALTER_PARTITION), request));
     }
 
     private interface Written {

@@ -264,13 +264,9 @@ class ModelController:
         except (Resignation, DirectoryMismatch):
             self.controller = failed_over(self.controller, self.rules)
             return RESIGNED
-        try:
-            self.controller = commit(self.controller, outcome, self.rules)
-        except ReplayError:
-            self.halted = True
+        texts = self._committed(outcome)
+        if texts is None:
             return HALTED
-        self._number(outcome.records)
-        texts = [record_text(record, self.topics) for record in outcome.records]
         if request.after is not None:
             text, switched = request.after
             texts.append(text)
@@ -289,19 +285,23 @@ class ModelController:
             except (Resignation, DirectoryMismatch):
                 self.controller = failed_over(before, self.rules)
                 return RESIGNED
-            try:
-                self.controller = commit(self.controller, outcome, self.rules)
-            except ReplayError:
-                self.halted = True
+            written = self._committed(outcome)
+            if written is None:
                 return HALTED
-            self._number(outcome.records)
-            rounds, texts = rounds + 1, texts + [record_text(record, self.topics) for record in outcome.records]
+            rounds, texts = rounds + 1, texts + written
         return answer_text(str(rounds), texts)
 
-    def _number(self, records: tuple[LogRecord, ...]) -> None:
-        for record in records:
+    def _committed(self, outcome: Outcome[Any]) -> list[str] | None:
+        """The texts of what was decided, once it is replayed; None where no controller can replay it."""
+        try:
+            self.controller = commit(self.controller, outcome, self.rules)
+        except ReplayError:
+            self.halted = True
+            return None
+        for record in outcome.records:
             if isinstance(record, TopicRecord):
                 self.topics[record.topic_id] = len(self.topics)
+        return [record_text(record, self.topics) for record in outcome.records]
 
 
 def failed_over(controller: Controller, rules: RuleSet) -> Controller:

@@ -22,9 +22,9 @@ from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
 from kraftcheck.ci.conformance.kafka.drivers import IMAGES as DRIVER
 from kraftcheck.ci.conformance.kafka.drivers import JavaProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN
-from kraftcheck.ci.conformance.kafka.tour.report import ShortestDifference, TourRow
+from kraftcheck.ci.conformance.kafka.tour.report import Differences, ShortestDifference, TourRow
 from kraftcheck.ci.conformance.kafka.tour.requests import TourError
-from kraftcheck.ci.conformance.kafka.tour.run import MOST_CAUSES, TourProgress
+from kraftcheck.ci.conformance.kafka.tour.run import TourProgress
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.systems.images.state import NOBODY, Images, Log
@@ -160,8 +160,7 @@ class ImageTour:
 
     Attributes:
         build, space, topics: whose classes, the states, and how many topics these have.
-        differing: transitions whose answers differ.
-        causes: the shortest for each action and columns.
+        differences: of answers.
         walks, steps, unbroken: how many were taken, and how many of the steps come after none that differs.
         questions: the row of each transition but for where a walk begins.
     """
@@ -169,8 +168,7 @@ class ImageTour:
     build: Build
     space: ImageSpace
     topics: int
-    differing: set[Transition] = field(factory=set)
-    causes: dict[tuple[str, tuple[str, ...]], ShortestDifference] = field(factory=dict)
+    differences: Differences = field(factory=Differences)
     walks: int = 0
     steps: int = 0
     unbroken: int = 0
@@ -198,10 +196,10 @@ class ImageTour:
                     rows = [(way, next(answers)) for way in put]
                     for way, row in rows[first:]:
                         self._compare(way, self.outputs.read(row), ROLES[role])
-                    differing = [n for n, way in enumerate(put, 1) if way[-1] in self.differing]
+                    differing = [n for n, way in enumerate(put, 1) if way[-1] in self.differences.transitions]
                     self.walks, self.steps = self.walks + 1, self.steps + len(put)
                     self.unbroken += differing[0] if differing else len(put)
-                report(f"{self.build} tour of images", self.steps, len(self.differing))
+                report(f"{self.build} tour of images", self.steps, len(self.differences.transitions))
 
     def _rows(self, ways: Sequence[Sequence[Sequence[Transition]]]) -> Rows:
         rows = [[int(n == 0), *self._question(way[-1])] for put in ways for n, way in enumerate(put)]
@@ -219,16 +217,14 @@ class ImageTour:
     def _compare(self, path: Sequence[Transition], answer: dict[str, int], role: int) -> None:
         end, expected = path[-1], self.expected(path[-1], answer, role)
         names = tuple(name for name in expected if expected[name] != answer[name])
-        if not names or end in self.differing:
+        if not names or end in self.differences.transitions:
             return
-        self.differing.add(end)
+        self.differences.transitions.add(end)
         action = self.space.instances[end[1]].action.name
         calls = tuple(str(self.space.instances[number]) for _, number in path)
-        shown = ShortestDifference(action, names, 1, calls, {name: answer[name] for name in names},
-                                   {name: expected[name] for name in names})  # fmt: skip
-        known = self.causes.get((action, names), shown)
-        shortest = min(known, shown, key=lambda one: len(one.sequence))
-        self.causes[action, names] = evolve(shortest, transitions=known.transitions + (known is not shown))
+        self.differences.note(ShortestDifference(
+            action, names, 1, calls, {name: answer[name] for name in names}, {name: expected[name] for name in names}
+        ))  # fmt: skip
 
     def expected(self, end: Transition, answer: Mapping[str, int], role: int) -> dict[str, int]:
         """The answer of the rules; of a replica that the broker has, whether it is told of it again is Kafka's."""
@@ -282,10 +278,9 @@ def tour_of_images(
         tour.walk(drawn, role, 0, report)
     actions = {space.instances[number].action.name for _, number in ends}
     able = {space.instances[number].action.name for _, number in asked}
-    causes = sorted(tour.causes.values(), key=lambda cause: -cause.transitions)
     return TourRow(
         str(build), system.name, setting.scope, False, len(space.ways), len(every), len(every) - len(asked), 0,
         len(asked), len(asked) - len(ends), len(ends), tour.walks, tour.steps, tour.unbroken,
-        tuple(sorted(actions)), tuple(sorted(able - actions)), len(tour.differing), time.monotonic() - start,
-        tuple(causes[:MOST_CAUSES]),
+        tuple(sorted(actions)), tuple(sorted(able - actions)), len(tour.differences.transitions),
+        time.monotonic() - start, tour.differences.shown(),
     )  # fmt: skip

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.columns import answer_lines, named
+
+MOST_CAUSES = 8
+"""How many causes are shown."""
 
 
 @frozen
@@ -27,6 +30,29 @@ class ShortestDifference:
     sequence: tuple[str, ...]
     expected: dict[str, Any]
     actual: dict[str, Any]
+
+
+@define
+class Differences:
+    """The transitions whose answers differ, with the shortest of each action and columns.
+
+    Attributes:
+        transitions: they.
+    """
+
+    transitions: set[tuple[Any, int]] = field(factory=set)
+    _shortest: dict[tuple[str, tuple[str, ...]], ShortestDifference] = field(factory=dict)
+
+    def note(self, shown: ShortestDifference) -> None:
+        """Count a difference with those of its action and columns, and keep the shortest."""
+        known = self._shortest.get((shown.action, shown.columns), shown)
+        shortest = min(known, shown, key=lambda one: len(one.sequence))
+        count = known.transitions + (known is not shown)
+        self._shortest[shown.action, shown.columns] = evolve(shortest, transitions=count)
+
+    def shown(self) -> tuple[ShortestDifference, ...]:
+        """Those that most transitions show."""
+        return tuple(sorted(self._shortest.values(), key=lambda one: -one.transitions)[:MOST_CAUSES])
 
 
 @frozen

@@ -13,14 +13,14 @@ from contextlib import ExitStack
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import dies_of, killer
 from kraftcheck.ci.conformance.kafka.columns import Rows
 from kraftcheck.ci.conformance.kafka.drivers import TOUR, DriverError, JavaProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.tour.model import States, TourModel, differs
-from kraftcheck.ci.conformance.kafka.tour.report import ShortestDifference, TourDeath, TourRow
+from kraftcheck.ci.conformance.kafka.tour.report import Differences, ShortestDifference, TourDeath, TourRow
 from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_EARLIER, TourError, check_one_partition
 from kraftcheck.ci.conformance.kafka.tour.search import Managers
 from kraftcheck.ci.run.questions import search, search_budget
@@ -44,9 +44,6 @@ DRIVERS = 2
 """Processes that share the questions."""
 
 OPTIONS = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx512m")
-
-MOST_CAUSES = 8
-"""How many causes are shown."""
 
 Places = npt.NDArray[np.int64]
 Transition = tuple[int, int]
@@ -146,8 +143,7 @@ class Tour:
         actions: their actions.
         walks, steps, unbroken: paths that were taken, their steps, and those of them before which the managers were in
             the state that the rules foretold.
-        differing: transitions whose answers differ.
-        causes: the shortest for each action and columns.
+        differences: of answers.
         deaths: of a process.
     """
 
@@ -161,8 +157,7 @@ class Tour:
     walks: int = 0
     steps: int = 0
     unbroken: int = 0
-    differing: set[Transition] = field(factory=set)
-    causes: dict[tuple[str, tuple[str, ...]], ShortestDifference] = field(factory=dict)
+    differences: Differences = field(factory=Differences)
     deaths: list[TourDeath] = field(factory=list)
 
     def ask(self, places: Places) -> list[Transition]:
@@ -181,7 +176,7 @@ class Tour:
                 self.executed += len(put.rows)
                 self.actions.update(model.instances[number][0].name for number in {n for _, n in put.transitions})
                 self._compare(put, answers)
-                self.report(f"{self.build} tour", self.executed, len(self.differing))
+                self.report(f"{self.build} tour", self.executed, len(self.differences.transitions))
                 ends += self._to_walk(put, seen)
         return ends
 
@@ -227,7 +222,7 @@ class Tour:
                 self.walks, self.steps = self.walks + len(paths), self.steps + len(answers)
                 self.unbroken += int((~broken).sum())
                 self._compare(put, answers)
-                self.report(f"{self.build} tour, walks", self.steps, len(self.differing))
+                self.report(f"{self.build} tour, walks", self.steps, len(self.differences.transitions))
 
     def _of_paths(self, paths: list[list[Transition]]) -> Questions:
         """The questions of paths, each up to a step that cannot be put to the managers."""
@@ -254,21 +249,17 @@ class Tour:
         differing = differs(outputs, answers, put.expected)
         for row in np.flatnonzero(differing.any(axis=1)).tolist():
             transition = put.transitions[row]
-            if transition in self.differing:
+            if transition in self.differences.transitions:
                 continue
-            self.differing.add(transition)
+            self.differences.transitions.add(transition)
             names = tuple(name for name in outputs if differing[row, outputs.slice(name)].any())
             columns = tuple(name for name in names if not name.startswith("after.")) or names
             action = self.space.model.instances[transition[1]][0].name
             expected, actual = outputs.read(answers[row]), outputs.read(put.expected[row])
-            shown = ShortestDifference(
+            self.differences.note(ShortestDifference(
                 action, columns, 1, self._sequence(transition),
                 {name: expected[name] for name in names}, {name: actual[name] for name in names},
-            )  # fmt: skip
-            known = self.causes.get((action, columns), shown)
-            shortest = min(known, shown, key=lambda one: len(one.sequence))
-            count = known.transitions + (known is not shown)
-            self.causes[action, columns] = evolve(shortest, transitions=count)
+            ))  # fmt: skip
 
     def _sequence(self, transition: Transition) -> tuple[str, ...]:
         """The actions that lead to a transition, and its own."""
@@ -336,10 +327,9 @@ def tour_with_kafka(
         if not sampled and done.met != expected:
             raise TourError(f"{done.met} transitions ask something, but the exploration took {expected}")
         done.walk(ends)
-    causes = sorted(done.causes.values(), key=lambda cause: -cause.transitions)
     return TourRow(
         str(build), system.name, setting.scope, sampled, len(space), space.reachable, space.silent, space.refused,
         done.met, done.impossible, done.executed, done.walks, done.steps, done.unbroken, tuple(sorted(done.actions)),
-        tuple(sorted(space.asking - done.actions)), len(done.differing), time.monotonic() - start,
-        tuple(causes[:MOST_CAUSES]), tuple(done.deaths),
+        tuple(sorted(space.asking - done.actions)), len(done.differences.transitions), time.monotonic() - start,
+        done.differences.shown(), tuple(done.deaths),
     )  # fmt: skip

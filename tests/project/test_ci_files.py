@@ -104,6 +104,20 @@ def test_the_workflow_for_kafka_asks_the_branch() -> None:
     assert f"\n{command}\n" in (DOCS / "how-to" / "branch.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("built", "code", "said"), [
+    (0, 0, 0), (0, 12, 12), (0, 23, 23), (0, 2, 125), (0, 20, 125), (0, 21, 125), (1, 0, 125),
+])  # fmt: skip
+def test_a_bisection_is_by_the_answer_and_skips_what_has_none(built: int, code: int, said: int, tmp_path: Path) -> None:
+    """The line of the page calls a commit good or bad by the command's code, and skips one that is not asked whole."""
+    page = (DOCS / "how-to" / "branch.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^git bisect run (sh -c '.*?')$", page, re.MULTILINE | re.DOTALL)
+    for name, ends in (("gradlew", built), ("kraftcheck", code)):
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {ends}\n")
+        (tmp_path / name).chmod(0o700)
+    path = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    assert subprocess.run(shlex.split(line), cwd=tmp_path, env=path, check=False).returncode == said
+
+
 def test_the_workflow_installs_by_digest_as_the_page_says() -> None:
     """The line that installs asks for digests and takes no sources, is on the page, and its Python is a tested one."""
     (line,) = [step["run"] for step in STEPS if "pip" in step.get("run", "")]

@@ -182,9 +182,13 @@ def run(chosen: Sequence[JavaMutant], sequences: Sequence[Played | Ending], seco
 
 
 def run_shard(shard: Shard, seconds: float = 3600) -> Iterator[Outcome]:
-    """What becomes of the mutants of a shard that nobody has run at this commit; each is noted."""
-    by_key, done = {one.key: one for one in mutants()}, noted(shard.folder)
+    """What becomes of the mutants of a shard that nobody has run at this commit; each is noted.
+
+    First come those that the record says have survived, then those that it does not have.
+    """
+    by_key, done, former = {one.key: one for one in mutants()}, noted(shard.folder), {row[0]: row for row in recorded()}
     left = [by_key[key] for key in shard.items([*by_key]) if done.get(key, [key, SURVIVED])[1] == SURVIVED]
+    left.sort(key=lambda one: (former.get(one.key, [one.key, ""])[1] != SURVIVED, one.key in former))
     shard.folder.mkdir(parents=True, exist_ok=True)
     with shard.notes.open("a", encoding="utf-8") as notes:
         for outcome in run(left, plays(), seconds) if left else ():

@@ -194,8 +194,8 @@ def _check_once(parts: Sequence[Part]) -> None:
         if part.artifact.startswith("kafka-") and (named := _NUMBERS.search(part.path.name)):
             by_version.setdefault(named[0], part)
     if len(by_version) > 1:
-        one, two = (part.path.name for part in [*by_version.values()][:2])
-        raise Refusal(f"{parts[0].path.parent} has jars of two versions, {one} and {two}; remove those of one")
+        one, two = (part.path for part in [*by_version.values()][:2])
+        raise Refusal(f"{one} and {two} are of two versions; remove those of one")
 
 
 def _paths(text: str) -> list[Path]:

@@ -44,6 +44,7 @@ SHARDS = 40
 """Shards of a night."""
 
 
+@pytest.mark.each_change
 def test_mutants_that_the_commit_draws_are_noticed_or_judged() -> None:
     """Two of the recorded mutants, other ones at each commit, are noticed as soon as recorded."""
     early = {row[0]: row[2] for row in recorded() if row[1] == NOTICED and row[2] <= EARLY}

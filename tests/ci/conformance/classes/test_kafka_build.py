@@ -14,6 +14,7 @@ from kraftcheck.ci.conformance.kafka import build, jars
 from kraftcheck.ci.conformance.kafka.build import OLDEST_JAVA, Build
 from kraftcheck.ci.conformance.kafka.drivers import FUZZ, compile_driver
 from kraftcheck.ci.terminal.refusal import Refusal
+from tests.ci.conformance.released import changed
 from tests.shared.commands import kraftcheck
 
 JAVAS = Path("/usr/lib/jvm")
@@ -228,3 +229,11 @@ def test_released_jars_as_a_folder_conform(tmp_path: Path) -> None:
     wrong = kraftcheck("conform", "--kafka", str(tmp_path), "--like", "4.0.2", "--rules", "kafka-4.4.0", "--exhaustive",
                        "1", "--samples", "0", "--quiet")  # fmt: skip
     assert wrong.code == 23
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_finding_is_asked_of_a_build(tmp_path: Path) -> None:
+    """Classes that mend a defect answer the steps of its finding otherwise than recorded: exit code 23."""
+    ran = kraftcheck("findings", "ghost-elr-member", "--run", "--kafka", changed(tmp_path, "mended"), "--quiet")
+    assert ran.code == 23
+    assert "    UNEXPECTED managers: recorded 'shown', now 'otherwise'\n" in ran.out

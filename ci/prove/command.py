@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import multiprocessing
 import re
 import subprocess
@@ -53,7 +52,7 @@ from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, check_idle
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_results, check_writable, results, write
+from kraftcheck.ci.terminal.files import check_results, check_writable, results, write, write_json
 from kraftcheck.ci.terminal.interrupts import overdue, time_limit, within
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -322,7 +321,7 @@ def write_certificate(chosen: Subject, proof: Proof, place: Path) -> str:
     }  # fmt: skip
     with results("--certificate", place) as folder:
         write(folder / DEFINITION, shown.text)
-        write(folder / INDEX, json.dumps(index, indent=1) + "\n")
+        write_json(str(folder / INDEX), index)
         write(folder / SCRIPT, script())
     left_out = sorted(set(proof.targets) - set(claims))
     unproven = f"; not proven, and not in it: {', '.join(left_out)}" if left_out else ""

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from kraftcheck.ci.run.questions import run_to_end
 from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.model.rules.ruleset import without
 from kraftcheck.properties.register.findings import Finding, FindingSearch
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
@@ -158,8 +159,7 @@ def recorded() -> dict[tuple[str, str], Evidence]:
 
 def record(rows: Iterable[Evidence]) -> None:
     """Write the evidence, whole."""
-    text = ",\n".join(json.dumps(attrs.asdict(row, filter=_is_said)) for row in rows)
-    PLACE.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+    write_json(str(PLACE), [attrs.asdict(row, filter=_is_said) for row in rows])
 
 
 def _is_said(field: attrs.Attribute[object], value: object) -> bool:

@@ -35,7 +35,7 @@ CATALOGUE = "docs/reference/bug-catalogue.md"
 
 _TABLES = content(
     __package__, "kafka.toml",
-    "snapshot", "classes", "lines", "without-class", "released", "newest", "proposals", "documents",
+    "snapshot", "classes", "lines", "without-class", "released", "places", "proposals", "documents",
 )  # fmt: skip
 
 SNAPSHOT: str = _TABLES["snapshot"]
@@ -57,8 +57,8 @@ WITHOUT_CLASS: Mapping[str, str] = _TABLES["without-class"]
 RELEASED: Mapping[str, str] = {name: release for release, names in _TABLES["released"].items() for name in names}
 """Classes and methods that the snapshot does not have yet, with the first release that has them."""
 
-NEWEST_PLACES: Mapping[str, str] = _TABLES["newest"]["places"]
-"""Where the newest release has the classes and methods that findings name, from its jars."""
+PLACES: Mapping[str, Mapping[str, str]] = _TABLES["places"]
+"""Where the newest release that has a finding has the classes and methods that it names, from its jars, by release."""
 
 PROPOSALS: Mapping[int, str] = {int(number): title for number, title in _TABLES["proposals"].items()}
 """Page titles of the proposals that are cited."""
@@ -93,12 +93,12 @@ class Reference:
     target: str
 
 
-def references(source: str, newest: bool = False) -> tuple[Reference, ...]:
+def references(source: str, release: str = "") -> tuple[Reference, ...]:
     """What each citation of a source leads to.
 
     Args:
         source: the citations.
-        newest: whether classes are those of the newest release, of a source that a finding has; else of the snapshot.
+        release: whose classes are meant, of a source that a finding has; else those of the snapshot.
 
     Raises:
         UnknownCitation: for one that leads nowhere.
@@ -106,7 +106,7 @@ def references(source: str, newest: bool = False) -> tuple[Reference, ...]:
     found: list[Reference] = []
     for citation in source.split(";"):
         for number, part in enumerate(piece.strip() for piece in citation.split(",")):
-            target = _target(part, newest)
+            target = _target(part, release)
             if target is not None:
                 found.append(Reference(part, target))
             elif number == 0:
@@ -116,7 +116,7 @@ def references(source: str, newest: bool = False) -> tuple[Reference, ...]:
     return tuple(found)
 
 
-def _target(text: str, newest: bool) -> str | None:
+def _target(text: str, release: str) -> str | None:
     """The target of a text that begins with a form; None for a detail."""
     numbered = _NUMBERED.match(text)
     if numbered is not None and not text[numbered.end() : numbered.end() + 1].isalnum():
@@ -125,7 +125,7 @@ def _target(text: str, newest: bool) -> str | None:
     if document is not None:
         return DOCUMENTS[document]
     name = _NAME.match(text)
-    return None if name is None else in_kafka(name.group(), newest)
+    return None if name is None else in_kafka(name.group(), release)
 
 
 def _of_number(text: str, **parts: str | None) -> str:
@@ -143,10 +143,10 @@ def _of_number(text: str, **parts: str | None) -> str:
     return f"{CATALOGUE if kind in ('entry', 'finding') else SEMANTICS}#{anchor}"
 
 
-def in_kafka(name: str, newest: bool = False) -> str | None:
+def in_kafka(name: str, release: str = "") -> str | None:
     """The place of a class or method in Kafka's source; None for a word that names none."""
-    if newest and name in NEWEST_PLACES:
-        return f"{_REPOSITORY}/{_TABLES['newest']['release']}/{NEWEST_PLACES[name]}"
+    if name in PLACES.get(release, {}):
+        return f"{_REPOSITORY}/{release}/{PLACES[release][name]}"
     name = WITHOUT_CLASS.get(name, name)
     owner = name.split(".")[0]
     if owner not in CLASSES:

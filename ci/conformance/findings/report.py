@@ -14,13 +14,15 @@ from kraftcheck.ci.conformance.findings.live import SCENARIOS, SHOWN, Observatio
 from kraftcheck.ci.conformance.findings.search import ABSENT, CLASSES, LIVE, NOT_RUN, RULES, Evidence, rules_of
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import class_name
+from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.collections import text_of
+from kraftcheck.model.partition.registration import local_name
 from kraftcheck.model.register import content
 from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.findings import SEVERITIES, Finding, FindingSearch
 
-SEARCHED_IN = "pull requests and issues of public repositories, and web pages, on 29 November 2026"
+SEARCHED_IN = "pull requests and issues of public repositories, and web pages, on 29 and 30 November 2026"
 """Where reports were searched, and when; the first page of the findings says what that leaves out."""
 
 SETTINGS = {
@@ -49,15 +51,18 @@ Link = Callable[[Reference], str]
 """Writes what a citation leads to as Markdown."""
 
 
-def in_words(system: str, event: str) -> str:
-    """An event of a trace in Kafka's words.
+def in_words(system: str, event: str, to: str = "") -> str:
+    """An event of a trace in Kafka's words; `to` says in which way a switch is switched.
 
     Raises:
         KeyError: for an event that events.toml does not have.
     """
     name, _, given = event.partition("(")
-    arguments = dict(re.findall(r"(\w+)=(\{.*?\}|\[.*?\]|[^,)]+)", given))
-    return EVENTS[told_in(system, name)][name].format(**arguments)
+    arguments: dict[str, str] = dict(re.findall(r"(\w+)=(\{.*?\}|\[.*?\]|[^,)]+)", given))
+    told = {key: {"True": "yes", "False": "no"}.get(value, value) for key, value in arguments.items()}
+    if "directory" in told:
+        told["directory"] = local_name(int(told["directory"]))
+    return EVENTS[told_in(system, name)][name].format(**told, to=to)
 
 
 def told_in(system: str, name: str) -> str:
@@ -132,6 +137,7 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
     shown = [row for row in rows.values() if row is not None and row.steps is not None]
     if finding.search is not None and shown:
         yield from _steps(finding, shown[-1])
+    yield from _live(finding, live)
     yield "## Expected\n"
     yield from (f"- {says[rule]} (`{rule}`)" for rule in finding.rules)
     if finding.search is not None:
@@ -142,11 +148,10 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
     yield f"**Workaround.** {finding.workaround}\n"
     yield f"**Mend.** {finding.mend}\n"
     yield from _mend(finding, says)
-    sources = references(finding.source, newest=True)
+    sources = references(finding.source, shown[-1].release if shown else known_versions()[-1])
     yield f"**Where.** {', '.join(link(one) for one in sources if one.target.startswith('https:'))}\n"
     yield f"**Reported.** {_reported(finding, link)}\n"
     yield from _broken(finding)
-    yield from _live(finding, live)
     if finding.search is not None:
         yield from _again(finding, finding.search, shown[-1])
     if own := [link(one) for one in sources if not one.target.startswith("https:")]:
@@ -166,7 +171,7 @@ def _live(finding: Finding, live: Mapping[str, Observation]) -> Iterator[str]:
 
 def _mend(finding: Finding, says: Mapping[str, str]) -> Iterator[str]:
     """The mend as a diff in words: under the methods what the release does, and what it has to do."""
-    methods = [one.text.partition(",")[0] for one in references(finding.source, newest=True)]
+    methods = [one.text.partition(",")[0] for one in references(finding.source)]
     yield f"```diff\n@@ {', '.join(name for name in methods if METHOD.fullmatch(name))} @@"
     yield from (f"- {name}: {variants()[name].metadata['text']}" for name in finding.switches)
     yield from (f"+ {rule}: {says[rule]}" for rule in finding.rules)
@@ -183,17 +188,20 @@ def _reported(finding: Finding, link: Link) -> str:
 def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
     """The shortest trace, in Kafka's words."""
     chosen = search.subject_of(finding, rules_of(finding, shown.release))
-    values = chosen.setting.values()
-    shown_of = {name: number for name, number in values.items() if number and (name, number) != ("directories", 1)}
+    values = chosen.setting.values().items()
+    shown_of = {name: number for name, number in values if number and (name, number) != ("directories", 1)}
     numbers = ", ".join(text.format(shown_of[name]) for name, text in SETTINGS.items() if name in shown_of)
     numbers = numbers.replace("1 brokers", "1 broker")
     states = retraced(finding, shown, chosen).states
+    tell = functools.partial(_told, disks="directories" in shown_of)
     yield "## Steps\n"
-    yield f"The shortest by the rules of {shown.release}, with {numbers}.{_partition('At the start', states[0])}\n"
-    yield from (f"{number}. {in_words(chosen.system.name, event)}" for number, event in enumerate(shown.events, 1))
+    yield f"The shortest by the rules of {shown.release}, with {numbers}.{tell('At the start', states[0])}\n"
+    for number, (event, after) in enumerate(zip(shown.events, states[1:], strict=True), 1):
+        is_on = getattr(_partition(after), "unclean_election", False)
+        yield f"{number}. {in_words(chosen.system.name, event, ' on' if is_on else ' off')}"
     if shown.for_ever is not None:
         yield f"\n{for_ever(shown).capitalize()}."
-    if at_end := _partition("At the end", states[-1]):
+    if at_end := tell("At the end", states[-1]):
         yield f"\n{at_end.strip()}"
     yield ""
 
@@ -202,19 +210,58 @@ SWITCHES = {"unclean_election": "unclean elections are", "elr_enabled": "ELR is"
 """What is on or off in a state of the controller, in words."""
 
 
-def _partition(when: str, state: Any) -> str:
-    """The partition in a state of any system, as a sentence; empty where there is none."""
+def _partition(state: Any) -> Any:
+    """The controller's record of the partition in a state of any system; None where there is none."""
     while not hasattr(state, "isr"):
         within = [getattr(state, name) for name in ("controller", "data") if hasattr(state, name)]
         if not within:
-            return ""
+            return None
         state = within[0]
-    lists = {"replicas": state.replicas, "ISR": state.isr, "ELR": state.elr, "last known": state.last_known_elr}
+    return state
+
+
+def _told(when: str, state: Any, disks: bool) -> str:
+    """A state of any system in sentences; empty where it has no partition.
+
+    Args:
+        when: what the first begins with.
+        state: the state.
+        disks: whether there are several directories, so that it is said what is in which.
+    """
+    one = _partition(state)
+    if one is None:
+        return ""
+    on = [f"{text} {'on' if getattr(one, name) else 'off'}" for name, text in SWITCHES.items()]
+    told = f" {when} {_lists(one, disks)}; {' and '.join(on)}."
+    told += "".join(f" Of the second partition {_lists(other, disks)}." for other in getattr(state, "others", ()))
+    if disks:
+        online = "; ".join(f"of broker {broker} {_dirs(dirs)}" for broker, dirs in enumerate(one.online_dirs))
+        told += f" Online, as the controller knows: {online}."
+    return told + "".join(f" {_disks(*numbered)}" for numbered in enumerate(getattr(state, "hosts", ())))
+
+
+def _lists(one: Any, disks: bool) -> str:
+    """Who leads a partition, and what the controller knows of it."""
+    lists = {"replicas": one.replicas, "ISR": one.isr, "ELR": one.elr, "last known": one.last_known_elr}
     told = [f"{name} {text_of(value)}" for name, value in lists.items()]
-    told += [f"min.insync.replicas {state.min_insync_replicas}", *["RECOVERING"] * state.recovering]
-    on = [f"{text} {'on' if getattr(state, name) else 'off'}" for name, text in SWITCHES.items()]
-    leader = "nobody leads" if state.leader < 0 else f"broker {state.leader} leads"
-    return f" {when} {leader}; {', '.join(told)}; {' and '.join(on)}."
+    if disks:
+        named = ", ".join(local_name(one.directories.slots[broker]) for broker in one.replicas)
+        told += [f"directories {named or 'none'}"]
+    told += [f"min.insync.replicas {one.min_insync_replicas}", *["RECOVERING"] * one.recovering]
+    return f"{'nobody leads' if one.leader < 0 else f'broker {one.leader} leads'}; {', '.join(told)}"
+
+
+def _disks(broker: int, host: Any) -> str:
+    """What the disks of a broker hold of the partition, as a sentence."""
+    told = [f"has a log in {_dirs(host.logs)}" if host.logs.mask else "has no log"]
+    told += [f"lacks records in {_dirs(lacking)}" for lacking in [host.logs.minus(host.whole)] if lacking.mask]
+    told += [f"has a future log in dir{host.future}"] * (host.future >= 0)
+    told += [f"has seen {_dirs(host.failed)} fail"] * (host.failed.mask > 0)
+    return f"Broker {broker}{'' if host.up else ', which is down,'} {', '.join(told)}."
+
+
+def _dirs(slots: BrokerSet) -> str:
+    return ", ".join(f"dir{slot}" for slot in slots) or "none"
 
 
 def _broken(finding: Finding) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Where the source of a release has classes and methods: `python -m kraftcheck.ci.conformance.kafka.places VERSION`.
+"""Where the source of a release has classes and methods: `python -m kraftcheck.ci.conformance.kafka.places`.
 
 The jars say it: each class names its file, and each method the lines of its statements.
 """
@@ -9,13 +9,13 @@ import functools
 import os
 import re
 import subprocess
-import sys
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from kraftcheck.ci.conformance.findings.search import recorded
 from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.jars import CONTROLLER, SERVER, jars, program
+from kraftcheck.ci.conformance.kafka.jars import CONTROLLER, SERVER, jars, known_versions, program
 from kraftcheck.model.register import content
 from kraftcheck.properties.register.citations import in_kafka, references
 from kraftcheck.properties.register.findings import FINDINGS
@@ -117,20 +117,22 @@ def _lines(shown: str, method: str) -> list[int]:
     return found
 
 
-def named() -> Iterator[str]:
-    """The classes and methods of Kafka's that findings name, each once, in order."""
-    words = {one.text.partition(",")[0] for finding in FINDINGS for one in references(finding.source)}
-    yield from sorted(word for word in words if in_kafka(word) is not None)
+def named() -> dict[str, list[str]]:
+    """The classes and methods of Kafka's that findings name, in order, by the newest release that has the finding."""
+    rows, found = recorded(), dict[str, set[str]]()
+    for finding in FINDINGS:
+        has = [one for one in known_versions() if (row := rows.get((finding.id, one))) is None or row.steps is not None]
+        words = {one.text.partition(",")[0] for one in references(finding.source)}
+        found.setdefault(has[-1], set()).update(word for word in words if in_kafka(word) is not None)
+    return {release: sorted(found[release]) for release in known_versions() if release in found}
 
 
-def main(versions: Sequence[str]) -> None:
-    """Print the table of kafka.toml."""
-    (version,) = versions
-    print(f'[newest]\nrelease = "{version}"\n\n[newest.places]')
-    for name in named():
-        key = f'"{name}"' if "." in name else name
-        print(f'{key} = "{place(name, version)}"')
+def main() -> None:
+    """Print the tables of kafka.toml."""
+    for release, names in named().items():
+        print(f'[places."{release}"]')
+        print(*(f'"{name}" = "{place(name, release)}"' for name in names), "", sep="\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

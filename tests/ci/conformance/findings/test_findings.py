@@ -19,6 +19,7 @@ from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.questions import run_to_end, search_budget
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.model.partition.registration import local_name
 from kraftcheck.model.rules.ruleset import MENDED, PRESETS, parse, variants, without
 from kraftcheck.model.rules.ruleset import NEWEST as NEWEST_RULES
 from kraftcheck.properties.register.findings import BY_ID, FINDINGS, SEARCHED, SEVERITIES, Finding
@@ -232,12 +233,16 @@ def test_the_first_page_is_read_in_two_minutes() -> None:
 
 
 def test_every_event_of_a_trace_has_words() -> None:
-    """A report has each step of its trace in Kafka's words, with the numbers of the event; and no words are idle."""
+    """A report has each step of its trace in Kafka's words, with the numbers of the event; and no words are idle.
+
+    A directory has the name that states show.
+    """
     systems = {finding.id: finding.search.system for finding in SEARCHED if finding.search}
     told = {(systems[one.finding], event): in_words(systems[one.finding], event)
             for one in EVIDENCE.values() for event in one.events}  # fmt: skip
     for (_, event), text in told.items():
-        assert {*re.findall(r"\d+", event)} <= {*re.findall(r"\d+", text)}, event
+        named = re.sub(r"directory=(\d+)", lambda match: local_name(int(match[1])), event)
+        assert {*re.findall(r"\d+", named)} <= {*re.findall(r"\d+", text)}, event
     used = {(told_in(system, event.partition("(")[0]), event.partition("(")[0]) for system, event in told}
     assert used == {(system, name) for system, words in EVENTS.items() for name in words}
 
@@ -271,6 +276,18 @@ def test_an_entry_is_whole(finding: Finding) -> None:
     page = (ROOT / f"docs/findings/{finding.id}.md").read_text("utf-8")
     text = page.partition("\n## Again")[0].partition("\nMore")[0]
     assert [target for target in re.findall(r"\]\(([^)]+)\)", text) if not target.startswith("https:")] == []
+
+
+def test_a_state_says_what_is_on_disks_and_of_a_second_partition() -> None:
+    """A report names directories, their logs and what they lack; each partition; and the way a switch is switched."""
+    ends = {name: kraftcheck("findings", name).out.partition("\nAt the end ")[2].partition("\n")[0]
+            for name in ("short-future-log", "torn-promotion", "min-isr-of-partition-0")}  # fmt: skip
+    assert ends["short-future-log"].endswith("Broker 0 has a log in dir0, lacks records in dir0.")
+    assert "Broker 0, which is down, has a log in dir0, dir1." in ends["torn-promotion"]
+    assert "Of the second partition broker 1 leads; replicas [0,1], ISR {1}, ELR {}," in ends["min-isr-of-partition-0"]
+    text = kraftcheck("findings", "removed-last-known-leader").out
+    switched = re.findall(r"unclean.leader.election.enable of the topic (\w+)\.", text)
+    assert switched == ["on", "off", "on"]
 
 
 def test_steps_say_where_they_begin_and_end() -> None:

@@ -18,13 +18,14 @@ import click
 from attrs import asdict, frozen
 
 from kraftcheck.ci.conformance.cluster.processes import ClusterError, fresh_cluster
+from kraftcheck.ci.conformance.findings.held_scenarios import BY_RULES
 from kraftcheck.ci.conformance.findings.process_scenarios import BY_PROCESSES
 from kraftcheck.ci.conformance.findings.scenario import Fact, Outcome, Scenario
 from kraftcheck.ci.conformance.findings.scenarios import BY_REQUESTS
 from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 
-SCENARIOS = {**BY_REQUESTS, **BY_PROCESSES}
+SCENARIOS = {**BY_REQUESTS, **BY_PROCESSES, **BY_RULES}
 """The scenarios by name."""
 
 OBSERVED = Path(__file__).parent / "observed.json"

@@ -2,54 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
-from contextlib import suppress
-from pathlib import Path
 from threading import Thread
 
-from attrs import frozen
-
-from kraftcheck.ci.conformance.cluster.processes import (
-    KafkaCluster,
-    PartitionDescription,
-    Produced,
-)
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster, Produced
 from kraftcheck.ci.conformance.findings.scenario import (
     BESIDE,
     OBSERVED_S,
+    PATIENT,
+    SILENT,
     TOPIC,
     Fact,
     Outcome,
     Scenario,
     count,
     layout,
+    leave_to_1,
     resignation_count,
     resignation_facts,
     scenario,
     state,
 )
-from kraftcheck.ci.conformance.kafka.jars import BYTEMAN, jars
 
 BY_PROCESSES: dict[str, Scenario] = {}
 """The scenarios of processes, by name, worst effect first."""
 
-SILENT = ("metadata.max.idle.interval.ms=0",)
-"""No record is written while nothing happens, so that the metadata log grows by what happens alone."""
-
-PATIENT = ("initial.broker.registration.timeout.ms=600000", "broker.session.timeout.ms=20000")
-"""A slow machine makes no difference to what a broker is refused, or fenced for."""
-
 MOVES_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 """The throttle of moves between directories."""
-
-
-def _leave_to_1(cluster: KafkaCluster, topic: str, number: int) -> PartitionDescription:
-    """Reassign a partition of [1,2] to [1]."""
-    cluster.reassign(topic, number, (1,))
-    cluster.wait("2 is gone", lambda: cluster.partition(topic, number).replicas == (1,))
-    return cluster.partition(topic, number)
 
 
 @scenario(BY_PROCESSES, "registration-resigns", layout(1, 2, 3, more=PATIENT))
@@ -144,142 +124,13 @@ def short_future_log(cluster: KafkaCluster) -> Outcome:
     )
 
 
-HELD_METADATA = """RULE metadata waits at a gate while there is one
-CLASS kafka.server.metadata.BrokerMetadataPublisher
-METHOD onMetadataUpdate
-AT ENTRY
-BIND gate : java.io.File = new java.io.File("{gate}")
-IF gate.exists()
-DO java.nio.file.Files.readAllBytes(gate.toPath())
-ENDRULE
-RULE a proposal leaves a mark
-CLASS kafka.cluster.Partition
-METHOD submitAlterPartition
-AT ENTRY
-BIND mark : java.io.File = new java.io.File("{mark}")
-IF TRUE
-DO mark.createNewFile()
-ENDRULE
-"""
-"""Rules for Byteman: metadata reaches the replicas of a broker when a named pipe is opened; a proposal makes a file."""
-
-LAG_S = 6
-"""replica.lag.time.max.ms, in seconds."""
-
-
-@frozen
-class _Gate:
-    """Where the metadata of a broker waits, and the mark that its proposals leave.
-
-    Attributes:
-        place: the named pipe, while metadata is to wait.
-        mark: the file that a proposal makes.
-    """
-
-    place: Path
-    mark: Path
-
-    def shut(self) -> None:
-        """Let the next metadata wait."""
-        os.mkfifo(self.place)
-
-    def open(self) -> None:
-        """Let what waits go on, and all that comes."""
-        opened = self.place.rename(self.place.with_suffix(f".{time.monotonic_ns()}"))
-        with suppress(OSError):  # nobody waits
-            os.close(os.open(opened, os.O_WRONLY | os.O_NONBLOCK))
-
-
-@scenario(
-    BY_PROCESSES, "ended-proposal",
-    layout(1, 2, 3, more=(*PATIENT, *SILENT, "broker.session.timeout.ms=300000",
-                          f"replica.lag.time.max.ms={LAG_S}000")),
-)  # fmt: skip
-def ended_proposal(cluster: KafkaCluster) -> Outcome:
-    """Let a member be proposed, forgotten by the leader, and accepted by the controller."""
-    gate = _Gate(cluster.home / "gate", cluster.home / "mark")
-    _start_with(cluster, 1, HELD_METADATA.format(gate=gate.place, mark=gate.mark))
-    cluster.create(TOPIC, [(1, 2, 3)], min_insync_replicas="2")
-    cluster.wait_in_sync()
-    cluster.admin.produce(TOPIC, 0, 100)
-    cluster.admin.bootstrap = f"127.0.0.1:{cluster.ports[1]}"
-    for follower in (2, 3):
-        cluster.pause(follower)
-    cluster.admin.produce(TOPIC, 0, 1, timeout_ms=4_000)  # who has the whole log stays in the ISR for ever
-    cluster.wait("1 is alone", lambda: _changed_to(cluster)["isr"] == [1])
-    preferred = {"topic": TOPIC, "partition": 0, "replicas": [3, 1, 2], "controllers": cluster.controllers}
-    cluster.admin.ask("reassign", **preferred)  # the same replicas, of which another is preferred
-    time.sleep(5)  # until the leader has heard of it
-    gate.shut()
-    cluster.resume(2)
-    cluster.wait("2 joins", lambda: _changed_to(cluster)["isr"] == [1, 2])
-    return _propose_and_forget(cluster, gate)
-
-
-def _changed_to(cluster: KafkaCluster) -> dict[str, list[int]]:
-    """The ISR and the leader of the only partition as the metadata log of the controller has them."""
-    found = {"isr": list[int](), "leader": [-1]}
-    for change in cluster.records_of("PARTITION_CHANGE_RECORD"):
-        found["isr"] = sorted(change["isr"]) if change.get("isr") is not None else found["isr"]
-        found["leader"] = [change["leader"]] if change.get("leader", -2) >= -1 else found["leader"]
-    return found
-
-
-def _propose_and_forget(cluster: KafkaCluster, gate: _Gate) -> Outcome:
-    """The same, once 2 has joined and the leader has not heard of it by metadata."""
-    time.sleep(3)  # until the leader has the answer to its proposal
-    cluster.pause(100)
-    gate.mark.unlink(missing_ok=True)
-    cluster.resume(3)
-    proposed = cluster.happens(gate.mark.exists, 60)
-    cluster.pause(3)
-    time.sleep(2 * LAG_S)
-    gate.open()
-    time.sleep(3)
-    gate.shut()
-    produced = cluster.admin.produce(TOPIC, 0, 200, timeout_ms=30_000)
-    cluster.resume(100)
-    elected = cluster.happens(lambda: _changed_to(cluster)["leader"] == [3], 90)
-    recorded = _changed_to(cluster)
-    cluster.resume(3)
-    time.sleep(10)
-    gate.open()
-    cluster.admin.bootstrap = cluster.bootstrap
-    cluster.wait("3 leads", lambda: cluster.partition(TOPIC).leader == 3)
-    cluster.wait_in_sync()
-    readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
-    marked = sum(record.get("leaderRecoveryState", 0) == 1 for record in cluster.records_of("PARTITION_CHANGE_RECORD"))
-    return Outcome(
-        produced.acknowledged > 0 and elected and marked == 0 and readable < 100 + produced.acknowledged,
-        {
-            "records acknowledged with acks=all before": 100,
-            "a proposal while the controller stands still": "seen" if proposed else "not seen",
-            "records acknowledged after it": produced.acknowledged,
-            "errors": produced.errors,
-            "ISR and leader in the metadata log then": f"ISR {recorded['isr']}, leader {recorded['leader'][0]}",
-            "changes that mark an unclean election": marked,
-            "records that can be read": readable,
-        },
-    )
-
-
-def _start_with(cluster: KafkaCluster, broker: int, text: str) -> None:
-    """Start a broker anew, with rules for Byteman."""
-    rules = cluster.home / f"broker-{broker}.btm"
-    rules.write_text(text, encoding="utf-8")
-    cluster.stop(broker)
-    cluster.unregister(broker)  # or its session would have to be over
-    cluster.start(broker, options=(f"-javaagent:{jars(cluster.version, BYTEMAN)}=script:{rules}",))
-    cluster.wait_until_unfenced(broker)
-
-
 @scenario(BY_PROCESSES, "min-isr-of-another", layout(1, 2, 3, more=PATIENT))
 def min_isr_of_another(cluster: KafkaCluster) -> Outcome:
     """Two topics with the same partitions in another order, and two stops."""
     cluster.create(TOPIC, [(1, 2), (2, 3)], min_insync_replicas="2")
     cluster.create(BESIDE, [(2, 3), (1, 2)], min_insync_replicas="2")
     for topic, number in ((TOPIC, 0), (BESIDE, 1)):
-        _leave_to_1(cluster, topic, number)
+        leave_to_1(cluster, topic, number)
     time.sleep(10)  # until brokers have reported their directories: before 4.3.0 such a report empties the ELR
     cluster.stop(3)
     cluster.wait_for_isr_without(TOPIC, 3)

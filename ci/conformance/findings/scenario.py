@@ -21,6 +21,12 @@ SETTINGS = (
 )  # fmt: skip
 """Short timeouts, so that what takes minutes happens in seconds; unclean elections stay off, as by default."""
 
+SILENT = ("metadata.max.idle.interval.ms=0",)
+"""No record is written while nothing happens, so that the metadata log grows by what happens alone."""
+
+PATIENT = ("initial.broker.registration.timeout.ms=600000", "broker.session.timeout.ms=20000")
+"""A slow machine makes no difference to what a broker is refused, or fenced for."""
+
 
 @frozen
 class Outcome:
@@ -127,3 +133,21 @@ def scenario(
 def count(cluster: KafkaCluster, node: int, text: str) -> int:
     """How many lines of a node's output have a text."""
     return sum(text in line for line in cluster.messages(node).splitlines())
+
+
+def leave_to_1(cluster: KafkaCluster, topic: str, number: int) -> PartitionDescription:
+    """Reassign a partition of [1,2] to [1]."""
+    cluster.reassign(topic, number, (1,))
+    cluster.wait("2 is gone", lambda: cluster.partition(topic, number).replicas == (1,))
+    return cluster.partition(topic, number)
+
+
+def starts_in_vain(cluster: KafkaCluster) -> bool:
+    """Whether a start of broker 1 ends by itself."""
+    cluster.start(1)
+    ends = cluster.happens(lambda: not cluster.runs(1), 90)
+    if ends:
+        cluster.wait_for_end(1)
+    else:
+        cluster.kill(1)
+    return ends

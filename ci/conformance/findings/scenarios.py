@@ -22,9 +22,11 @@ from kraftcheck.ci.conformance.findings.scenario import (
     Scenario,
     count,
     layout,
+    leave_to_1,
     resignation_count,
     resignation_facts,
     scenario,
+    starts_in_vain,
     state,
 )
 
@@ -38,35 +40,36 @@ UNNOTICED = (
 """No checkpoint is due, so that a broker notices a failed directory only where something else is written there."""
 
 
-@scenario(BY_REQUESTS, "data-loss", layout(1, 2))
+@scenario(BY_REQUESTS, "data-loss", layout(1, 2, 3))
 def data_loss(cluster: KafkaCluster) -> Outcome:
-    """Take replica 2 away, acknowledge records, give it back empty, and stop the only broker that has them."""
+    """Take replica 2 away, acknowledge records, stop both brokers, give 2 back, and start it, then the other."""
     records = 3_100
-    cluster.create(TOPIC, [(1, 2), (1, 2)], min_insync_replicas="2")
+    cluster.create(TOPIC, [(1, 2)], min_insync_replicas="2")
     time.sleep(10)  # until brokers have reported their directories: before 4.3.0 such a report empties the ELR
-    cluster.reassign(TOPIC, 1, (1,))
-    cluster.wait("replica 2 is gone", lambda: cluster.partition(TOPIC, 1).replicas == (1,))
-    moved = cluster.partition(TOPIC, 1)
-    acknowledged = cluster.admin.produce(TOPIC, 1, records, size=1000).acknowledged
-    cluster.throttle(TOPIC, 1)
-    cluster.reassign(TOPIC, 1, (1, 2))
+    moved = leave_to_1(cluster, TOPIC, 0)
+    acknowledged = cluster.admin.produce(TOPIC, 0, records, size=1000).acknowledged
+    cluster.stop(2)
     cluster.stop(1)
-    elected = cluster.happens(lambda: cluster.partition(TOPIC, 1).leader == 2, 30)
-    after_stop = cluster.partition(TOPIC, 1)
-    end_after_stop = cluster.admin.ask("end offset", topic=TOPIC, partition=1) if elected else -1
+    cluster.wait_for_isr_without(TOPIC, 1)
+    cluster.reassign(TOPIC, 0, (1, 2))
+    stopped = cluster.partition(TOPIC)
+    cluster.start(2)
+    elected = cluster.happens(lambda: cluster.partition(TOPIC).leader == 2, 90)
+    started = cluster.partition(TOPIC)
+    end_of_2 = cluster.admin.ask("end offset", topic=TOPIC, partition=0) if elected else -1
     cluster.bring_back(1)
-    cluster.throttle(TOPIC, None)
-    cluster.happens(lambda: set(cluster.partition(TOPIC, 1).isr) == {1, 2}, 60)
-    after_return = cluster.partition(TOPIC, 1)
-    readable = cluster.admin.ask("consume", topic=TOPIC, partition=1)
+    cluster.happens(lambda: set(cluster.partition(TOPIC).isr) == {1, 2}, 60)
+    after_return = cluster.partition(TOPIC)
+    readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
     marked = sum(record.get("leaderRecoveryState", 0) == 1 for record in cluster.records_of("PARTITION_CHANGE_RECORD"))
     return Outcome(
         acknowledged == records and elected and marked == 0 and readable < acknowledged,
         {
             "after the reassignment to [1]": state(moved),
             "records acknowledged with acks=all": acknowledged,
-            "after the clean stop of 1": state(after_stop),
-            "log end of the new leader": end_after_stop,
+            "both stopped cleanly, and reassigned to [1,2]": state(stopped),
+            "after 2 has started": state(started),
+            "log end of the new leader": end_of_2,
             "changes that mark an unclean election": marked,
             "after 1 has returned": state(after_return),
             "records that can be read": readable,
@@ -209,7 +212,7 @@ def duplicate_logs(cluster: KafkaCluster) -> Outcome:
     produced = cluster.admin.produce(TOPIC, 0, 10)
     cluster.kill(1)
     cluster.mend_directory(1, source)
-    ended = [_starts_in_vain(cluster) for _ in range(2)]
+    ended = [starts_in_vain(cluster) for _ in range(2)]
     refusals = count(cluster, 1, "IllegalStateException: Duplicate log directories")
     shutil.rmtree(old / f"{TOPIC}-0")
     cluster.bring_back(1)
@@ -225,17 +228,6 @@ def duplicate_logs(cluster: KafkaCluster) -> Outcome:
             "a start after the old log was deleted": "succeeds",
         },
     )
-
-
-def _starts_in_vain(cluster: KafkaCluster) -> bool:
-    """Whether a start of broker 1 ends by itself."""
-    cluster.start(1)
-    ends = cluster.happens(lambda: not cluster.runs(1), 90)
-    if ends:
-        cluster.wait_for_end(1)
-    else:
-        cluster.kill(1)
-    return ends
 
 
 def _reassigned_twice(cluster: KafkaCluster, then: Sequence[int]) -> PartitionDescription:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from kraftcheck.ci.conformance.cluster.processes import ClusterError, PartitionDescription
 from kraftcheck.ci.conformance.findings import live as command
+from kraftcheck.ci.conformance.findings.held_scenarios import ASSIGNMENTS, HEARTBEATS, HELD_METADATA, LEFT_OUT
 from kraftcheck.ci.conformance.findings.live import (
     NOT_SHOWN,
     SCENARIOS,
@@ -20,7 +21,6 @@ from kraftcheck.ci.conformance.findings.live import (
     play,
     record,
 )
-from kraftcheck.ci.conformance.findings.process_scenarios import HELD_METADATA
 from kraftcheck.ci.conformance.findings.scenario import Outcome, renounced, state
 from kraftcheck.ci.conformance.kafka.jars import BYTEMAN, SERVER, jars, known_versions, program
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -106,7 +106,9 @@ def test_a_live_cluster_shows_what_is_recorded(name: str, tmp_path: Path) -> Non
 def test_byteman_can_apply_its_rules(tmp_path: Path) -> None:
     """Each rule for Byteman is parsed and typed against the newest release: one that is not is left out silently."""
     rules = tmp_path / "rules.btm"
-    rules.write_text(HELD_METADATA.format(gate=tmp_path / "gate", mark=tmp_path / "mark"), "utf-8")
+    files = {"gate": tmp_path / "gate", "mark": tmp_path / "mark"}
+    left_out = [LEFT_OUT.format(**files, **method) for method in (HEARTBEATS, ASSIGNMENTS)]
+    rules.write_text("".join([HELD_METADATA.format(**files), *left_out]), "utf-8")
     path = f"{jars(NEWEST, BYTEMAN)}:{jars(NEWEST, SERVER)}"
     checked = subprocess.run(
         [program("java"), "-cp", path, "org.jboss.byteman.check.TestScript", rules],

@@ -8,8 +8,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.conformance.findings.causes import WHOLE, record
-from kraftcheck.ci.conformance.findings.pairs import recorded
+from kraftcheck.ci.conformance.findings.causes import CELLS, WHOLE, record
+from kraftcheck.ci.conformance.findings.pairs import choices, needed, recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN
 from kraftcheck.ci.conformance.kafka.jars import known_versions
@@ -42,12 +42,10 @@ follow from the rules, and were tried on no cluster.
 kraftcheck findings
 kraftcheck bugs --kafka {newest}
 kraftcheck findings --run --kafka {newest} --out findings
-kraftcheck diff {mended} fixed elections --scope tiny
 ```
 
 The second command searches again, with and without each mend, and needs no Java. The third asks the classes too, and
 writes each trace as ITF JSON and as a JUnit test. It ends with 23 where a release answers otherwise than recorded here.
-The fourth shows what the release does otherwise than `fixed` once every finding is mended.
 `python -m kraftcheck.ci.conformance.findings.command` writes the record. The tests are also in the folder
 `docs/findings/tests`: nightly tests compile them and run them on the newest release.
 
@@ -56,10 +54,24 @@ finding, or a reason: a choice that is [none](#no-findings), or that a later rel
 what its defect breaks alone, put into right rules. {cells}
 `python -m kraftcheck.ci.conformance.findings.causes` writes the record.
 
-**Mends.** Each mend, alone and beside each other one, was judged by every property of the newest release: {pairs}.
-None breaks a promise that the release keeps. `python -m kraftcheck.ci.conformance.findings.pairs` writes the record,
-and larger scopes are searched by night. The rule set `{mended}` is the release with every finding mended. It keeps
-every promise but those that a release gives up on purpose ([verdicts](../reference/verdicts.md)).
+**Mends.** Each mend, alone and beside each other one, was judged by every property of the newest release: {pairs}
+None breaks a promise that the release keeps. `python -m kraftcheck.ci.conformance.findings.pairs` writes the record.
+The rule set `{mended}` is the release with every finding mended. It keeps every promise but those that a release gives
+up on purpose ([verdicts](../reference/verdicts.md)). {needed} What is left between it and right rules is
+[no finding](#no-findings):
+
+```console
+$ kraftcheck diff {mended} fixed elections --scope tiny --quiet
+...
+choice                            A    B  what is so with it
+...
+elr-downgrade                     yes     ELR can be switched off again, by a downgrade
+completion-tolerates-stragglers   yes     a reassignment that adds as many as it removes waits for the added ones only
+...
+completes-in-sync  refuted 4  holds  mended  a reassignment completes only once every replica that stays is in sync
+...
+1 mended, first decided otherwise in 2 steps (exit 1)
+```
 
 **Reports.** A dash means that no report was found, by the words on the finding's page. Pull requests and issues of
 public repositories were searched with them, and web pages for the worst: KIPs, Kafka's mailing lists, and those JIRA
@@ -80,23 +92,35 @@ def page() -> str:
                 reported = ", ".join(map(_link, references(finding.reported))) if finding.reported else "-"
                 lines.append(f"| {title} | {shown[newest]} | {_span(shown)} | {reported} |")
         lines.append("")
-    tail = TAIL.format(newest=newest, mended=MENDED, cells=_cells(), pairs=_pairs())
+    tail = TAIL.format(newest=newest, mended=MENDED, cells=_cells(), pairs=_pairs(), needed=_needed())
     return "\n".join([*lines, tail, *_no_findings()]) + "\n"
 
 
 def _cells() -> str:
     """The scopes that were searched for causes, in sentences."""
     searched = dict.fromkeys((row.system, row.scope) for row in record().broken)
-    whole, others = ([f"`{' '.join(one)}`" for one in searched if (one in WHOLE) == known] for known in (True, False))
+    whole = ", ".join(f"`{' '.join(one)}`" for one in WHOLE)
     return (
-        f"Each defect was put there in {', '.join(whole)}; in {', '.join(others)} as many were as it takes for each "
-        "property to have one."
+        f"Each defect was put there in {whole}; in the other {len(searched) - len(WHOLE)} scopes as many were as it "
+        "takes for each property to have one."
     )
 
 
 def _pairs() -> str:
-    """How many mends and pairs of them were judged, by scope."""
-    return ", ".join(f"{row.pairs:,} in `{row.system} {row.scope}`" for row in recorded())
+    """How many mends and pairs of them were judged, as a sentence."""
+    rows = recorded()
+    left = ", ".join(f"`{' '.join(cell)}`" for cell in CELLS if cell not in {(row.system, row.scope) for row in rows})
+    return f"{sum(row.pairs for row in rows):,} in {len(rows)} scopes." + (f" By night: {left}." if left else "")
+
+
+def _needed() -> str:
+    """Which choices of the mended release are needed, in sentences."""
+    shown, own = {row.choice for row in needed()}, choices()
+    idle = ", ".join(f"`{name}`" for name in own if name not in shown)
+    return (
+        f"Of its {len(own)} choices {len(shown)} are each needed: put back alone, each breaks a promise that it keeps. "
+        f"No explored scope shows that of {idle}: others make up for them, or no system has what they change."
+    )
 
 
 def in_short() -> str:

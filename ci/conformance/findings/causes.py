@@ -21,6 +21,7 @@ from kraftcheck.ci.conformance.findings.search import newest_of_lines, recorded
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.questions import run_to_end, search_budget
 from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.model.rules.ruleset import CHOICES, NEWEST, PRESETS, RELEASES, variant_name
 from kraftcheck.properties.register.findings import FINDINGS
@@ -141,9 +142,7 @@ class Record:
     def of(self, row: Broken, claim: str) -> tuple[Cause, ...]:
         """The causes that each break a property alone, or else those that do together; () where there is none."""
         known = causes(row.release)
-        single = [
-            one for one in known if claim in self.alone.get((put_back([one]), row.system, row.scope), {})
-        ]
+        single = [one for one in known if claim in self.alone.get((put_back([one]), row.system, row.scope), {})]
         return tuple(single) or tuple(one for one in known if one.name in row.together.get(claim, ()))
 
     def unexplained(self) -> list[str]:
@@ -194,11 +193,12 @@ def refuted(cell: Cell, rules: str, only: Sequence[str] = ()) -> Steps:
     traced = program(subject(system, scope, {}, rules, only))
     key = (" ".join(cell), fingerprint(traced))
     if key not in _searched:
-        _searched[key] = _search(traced, f"{system} {scope} {rules}")
+        _searched[key] = searched(traced, f"{system} {scope} {rules}")
     return _searched[key]
 
 
-def _search(traced: Program, title: str) -> Steps:
+def searched(traced: Program, title: str) -> Steps:
+    """The refuted properties of a program that is searched; raises as `refuted` does."""
     found = run_to_end(traced, search_budget(1, default_memory()), True, title)
     for one in found.verdicts:
         if one.kind != "sometimes" and not isinstance(one.verdict, Holds | Refuted):
@@ -287,12 +287,7 @@ def write(names: Sequence[str]) -> None:
         for name, new in (("broken", broken), ("alone", alone)):
             others = [row for row in rows[name] if (row["system"], row["scope"]) != cell]
             rows[name] = [*others, *map(attrs.asdict, new)]
-        PLACE.write_text(_text(rows), encoding="utf-8")
-
-
-def _text(rows: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
-    parts = (f'"{name}": [\n' + ",\n".join(map(json.dumps, listed)) + "\n]" for name, listed in rows.items())
-    return "{" + ",\n".join(parts) + "}\n"
+        write_json(str(PLACE), rows)
 
 
 if __name__ == "__main__":

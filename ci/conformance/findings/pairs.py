@@ -1,8 +1,11 @@
-"""What mends in pairs break: `python -m kraftcheck.ci.conformance.findings.pairs [SYSTEM-SCOPE]...` writes the record.
+"""What pairs of mends break, and which is needed: `python -m kraftcheck.ci.conformance.findings.pairs [NAME]...`.
+
+It writes the record, of every scope or of those that are named, as `elections-tiny`; `needed` is the second question.
 
 The newest release is searched with the choices of two findings switched off, or of one, each in the scopes in which
 causes are recorded. A pair breaks a promise where it refutes a property that the release keeps as it is. A mend that
-alone leaves the program of a scope as it is plays no part there, and is in no pair.
+alone leaves the program of a scope as it is plays no part there, and is in no pair. With every finding mended, one
+choice at a time is put back: it is needed where a promise breaks that held.
 """
 
 from __future__ import annotations
@@ -13,16 +16,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
 from pathlib import Path
 
-import attrs
-from attrs import frozen
+from attrs import asdict, evolve, frozen
 
-from kraftcheck.ci.conformance.findings.causes import CELLS, Cell, refuted
+from kraftcheck.ci.conformance.findings.causes import CELLS, Cell, refuted, searched
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.model.rules.ruleset import NEWEST, without
-from kraftcheck.properties.register.findings import BY_ID
+from kraftcheck.ci.terminal.files import write_json
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.rules.ruleset import CHOICES, MENDED, NEWEST, PRESETS, variant_name, without
+from kraftcheck.properties.register.findings import BY_ID, FINDINGS
 from kraftcheck.solvers.program.fingerprint import fingerprint
 
-PLACE = Path(__file__).parent / "pairs.json"
+PLACE, NEEDED = (Path(__file__).parent / name for name in ("pairs.json", "needed.json"))
 
 Pair = tuple[str, str]
 """Two findings in the order of their severity; twice the same is one mend alone."""
@@ -90,13 +94,70 @@ def recorded() -> tuple[Pairs, ...]:
     return tuple(Pairs(**{**row, "mends": tuple(row["mends"])}) for row in rows)
 
 
+@frozen
+class Needed:
+    """What breaks where every finding is mended but for one choice.
+
+    Attributes:
+        choice: which.
+        system, scope, bounds: where; bounds override the scope.
+        property, steps: a property that the mended release keeps there, and the length of its trace.
+    """
+
+    choice: str
+    system: str
+    scope: str
+    bounds: Mapping[str, int]
+    property: str
+    steps: int
+
+
+def choices() -> tuple[str, ...]:
+    """The choices of the newest release that the mended one has not."""
+    return tuple(variant_name(name) for name in CHOICES if PRESETS[NEWEST].value(name) != PRESETS[MENDED].value(name))
+
+
+def steps_with(choice: str, place: Needed) -> int | None:
+    """The length of the trace of a property of the mended release with a choice put back; None where it holds.
+
+    Raises:
+        RuntimeError: where it is not decided.
+    """
+    rules = f"{MENDED}+{choice}" if choice else MENDED
+    chosen = subject(place.system, place.scope, place.bounds, rules, only=(place.property,))
+    return searched(program(chosen), chosen.title()).get(place.property)
+
+
+def need(choice: str) -> Needed | None:
+    """Where a choice that is put back breaks a promise: in a search of its finding, or a scope; None for nowhere."""
+    own = (one.search for one in FINDINGS if one.search is not None and choice in one.switches)
+    for one in own:
+        place = Needed(choice, one.system, one.scope, one.bounds, one.property, 0)
+        if (steps := steps_with(choice, place)) is not None and steps_with("", place) is None:
+            return evolve(place, steps=steps)
+    for cell in CELLS:
+        try:
+            found = refuted(cell, f"{MENDED}+{choice}")
+        except Refusal:
+            continue  # No rule of the scope asks it.
+        for claim in sorted(found.keys() - refuted(cell, MENDED).keys()):
+            return Needed(choice, *cell, {}, claim, found[claim])
+    return None
+
+
+def needed() -> tuple[Needed, ...]:
+    """The record of the repository: the choices that no other mend makes up for."""
+    return tuple(Needed(**row) for row in json.loads(NEEDED.read_text(encoding="utf-8")))
+
+
 def write(names: Sequence[str]) -> None:
-    """Write the record of every scope, or of those that are named, as `elections-tiny`; each when it is done."""
+    """Write the record of every scope, or of those that are named; each when it is done."""
     for cell in _chosen(names):
         rows = [row for row in recorded() if (row.system, row.scope) != cell] + [judge(cell)]
-        text = ",\n".join(json.dumps(attrs.asdict(row)) for row in rows)
-        PLACE.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+        write_json(str(PLACE), list(map(asdict, rows)))
         print(rows[-1])
+    if not names or "needed" in names:
+        write_json(str(NEEDED), [asdict(row) for row in map(need, choices()) if row is not None])
 
 
 def _chosen(names: Sequence[str]) -> Iterator[Cell]:

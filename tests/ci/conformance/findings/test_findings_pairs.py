@@ -8,12 +8,25 @@ from attrs import evolve
 from kraftcheck.ci.conformance.findings import pairs as module
 from kraftcheck.ci.conformance.findings.causes import CELLS as ALL
 from kraftcheck.ci.conformance.findings.causes import Cell
-from kraftcheck.ci.conformance.findings.pairs import broken, judge, mended, mends, pairs, recorded
+from kraftcheck.ci.conformance.findings.pairs import (
+    broken,
+    choices,
+    judge,
+    mended,
+    mends,
+    need,
+    needed,
+    pairs,
+    recorded,
+)
 from kraftcheck.model.rules.ruleset import NEWEST
 from kraftcheck.properties.register.findings import BY_ID, FINDINGS
 
 RECORDED = recorded()
-CELLS: tuple[Cell, ...] = tuple((row.system, row.scope) for row in RECORDED)
+CELLS: tuple[Cell, ...] = tuple((row.system, row.scope) for row in RECORDED if row.mends)
+
+LEFT = [cell for cell in ALL if cell not in {(row.system, row.scope) for row in RECORDED}]
+"""The scopes without a record."""
 
 SHARDS = 8
 """Into how many parts the pairs of a scope without a record are divided, so that workers share them."""
@@ -34,7 +47,7 @@ def test_a_record_has_every_pair_of_its_mends() -> None:
     known = {one.id for one in FINDINGS}
     for row in RECORDED:
         assert {*row.mends} <= known
-        assert row.pairs == len(pairs(row.mends)) == len(row.mends) * (len(row.mends) + 1) // 2 > 0
+        assert row.pairs == len(pairs(row.mends)) == len(row.mends) * (len(row.mends) + 1) // 2
 
 
 def test_a_pair_that_breaks_a_promise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,9 +81,30 @@ def test_a_mend_without_a_part_is_in_no_pair() -> None:
     assert mended(("slow-return", "slow-return")) == f"{NEWEST}-sessions-by-contact"
 
 
+NEEDED = {row.choice: row for row in needed()}
+
+AT_EACH_CHANGE = ("cleared-elr-stays-indexed", "sessions-by-contact", "removed-replicas-stay-in-elr")
+"""The choices that are put back at each change; the others are by night."""
+
+
+def test_what_no_mend_makes_up_for_is_recorded() -> None:
+    """The record has choices of the mends alone, each breaks something; and most of them are needed."""
+    assert [name for name in choices() if name in NEEDED] == [*NEEDED]
+    assert min(row.steps for row in NEEDED.values()) > 0
+    assert 2 * len(NEEDED) > len(choices()) > len(NEEDED)
+
+
+@pytest.mark.parametrize(
+    "choice", [pytest.param(name, marks=[pytest.mark.slow] * (name not in AT_EACH_CHANGE)) for name in choices()]
+)
+def test_a_mend_is_needed_as_recorded(choice: str) -> None:
+    """Put back alone into the mended release, a choice breaks what is recorded, and one without a row nothing."""
+    assert need(choice) == NEEDED.get(choice)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("shard", range(SHARDS))
-@pytest.mark.parametrize("cell", [one for one in ALL if one not in CELLS and one[1] != "small"], ids="-".join)
+@pytest.mark.parametrize("cell", LEFT, ids="-".join)
 def test_no_pair_breaks_a_promise_in_a_larger_scope(cell: Cell, shard: int) -> None:
-    """By night a part of the pairs at a time is judged in scopes without a record, but those that take hours."""
+    """By night a part of the pairs at a time is judged in scopes without a record."""
     assert {pair: claims for pair in pairs(mends(cell))[shard::SHARDS] if (claims := broken(cell, pair))} == {}

@@ -1,4 +1,4 @@
-"""The files of the tutorial with proposals: what a user writes, and what is said of it."""
+"""The files of the tutorial with five proposals: what a user writes, and what is said of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.documentation.console import files_of
 from tests.shared.commands import kraftcheck
 from tests.shared.places import DOCS
 
-FILES = files_of((DOCS / "tutorial" / "proposals.md").read_text(encoding="utf-8"))
+FILES = files_of((DOCS / "tutorial" / "five-proposals.md").read_text(encoding="utf-8"))
 MOST_LINES = 60
 
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", FILES)
 def test_a_proposal_is_short_and_takes_public_names_alone(name: str) -> None:
     """Each is at most sixty lines, and imports nothing but the package itself and attrs."""
-    assert len(FILES) == 4
+    assert len(FILES) == 5
     assert 10 <= len(FILES[name].splitlines()) <= MOST_LINES
     imports = [node for node in ast.walk(ast.parse(FILES[name])) if isinstance(node, ast.Import | ast.ImportFrom)]
     assert {ast.unparse(node).partition(" ")[2].split()[0] for node in imports} <= {"kraftcheck", "attrs"}
@@ -56,6 +56,16 @@ def test_a_proposal_breaks_what_the_page_says(
     found = kc.diff(base, system, scope=scope, threads=1).document
     assert {one["id"] for one in found["properties"] if one["change"] == "broken"} == broken
     assert found["equal"] is False
+
+
+def test_an_upgrade_is_blocked_and_mended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registrations that stay block an upgrade for ever; marks mend it, unless they outlive a return."""
+    monkeypatch.chdir(folder)
+    marked = "base+marked-are-ignored"
+    for rules, refuted in (("base", {"level-can-be-raised"}), (marked, set()),
+                           (f"{marked}+mark-survives-return", {"voters-understand"})):  # fmt: skip
+        verdicts = kc.explore("features.py:FEATURES", rules=rules).verdicts
+        assert {claim for claim, verdict in verdicts.items() if isinstance(verdict, kc.Refuted)} == refuted
 
 
 @pytest.mark.slow

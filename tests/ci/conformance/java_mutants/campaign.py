@@ -183,18 +183,18 @@ def run(chosen: Sequence[JavaMutant], sequences: Sequence[Played | Ending], seco
             if not noticed and mutant.owner.startswith(DECIDING):
                 later.append((mutant, steps, spent))
             else:
-                yield Outcome(mutant, NOTICED if noticed else _judgement(mutant), steps, spent)
+                yield Outcome(mutant, NOTICED if noticed else _judgement(mutant.key), steps, spent)
     for mutant, steps, before in later:
         if time.monotonic() > end:
             return
         start = time.monotonic()
-        outcome = NOTICED if _decides_otherwise(mutant) else _judgement(mutant)
+        outcome = NOTICED if _decides_otherwise(mutant) else _judgement(mutant.key)
         yield Outcome(mutant, outcome, steps, before + time.monotonic() - start)
 
 
-def _judgement(mutant: JavaMutant) -> str:
-    """What one is that nothing notices: EQUAL or UNASKED where it has a reason, else SURVIVED."""
-    return next((kind for key, kind in judged() if mutant.key.startswith(key)), SURVIVED)
+def _judgement(name: str) -> str:
+    """What a mutant is that nothing notices: EQUAL or UNASKED where it has a reason, else SURVIVED."""
+    return next((kind for key, kind in judged() if name.startswith(key)), SURVIVED)
 
 
 def run_shard(shard: Shard, seconds: float = 3600) -> Iterator[Outcome]:
@@ -220,8 +220,11 @@ def shard_of(number: int, of: int) -> Shard:
 
 def noted(folder: Path) -> Mapping[str, Sequence[Any]]:
     """By name the last row that a shard of a commit has noted."""
-    lines = (line for place in sorted(folder.glob("*.jsonl")) for line in place.read_text("utf-8").splitlines())
-    return {row[0]: row for row in map(json.loads, lines)}
+    return {key: row for place in sorted(folder.glob("*.jsonl")) for key, row in _rows(place).items()}
+
+
+def _rows(place: Path) -> Mapping[str, Sequence[Any]]:
+    return {row[0]: row for row in map(json.loads, place.read_text("utf-8").splitlines())}
 
 
 def _decides_otherwise(mutant: JavaMutant) -> bool:
@@ -287,17 +290,16 @@ def score(place: Path = RAN) -> str:
 
 
 def record(into: Path = RAN) -> None:
-    """Write what this commit has noted, and keep of earlier ones what it has not run again; each row has its commit.
+    """Write what commits have noted here, the last of each mutant, and keep of others what was not run again.
 
-    Raises:
-        ValueError: where files differ from the commit, which the rows would be of.
+    Each row has the commit that it ran at; what ran on changed files is left out. Who survived is judged anew.
     """
-    of = commit()
-    if of.endswith("-changed"):
-        raise ValueError("the working tree differs from its commit: commit first, and run the shards of that")
-    rows = {row[0]: row for row in recorded(into)} | {
-        key: [*row, of] for key, row in noted(FOLDER / of / "java-mutants").items()}  # fmt: skip
+    rows = {row[0]: row for row in recorded(into)}
+    for place in sorted(FOLDER.glob("*/java-mutants/*.jsonl"), key=lambda one: one.stat().st_mtime):
+        if not (of := place.parent.parent.name).endswith("-changed"):
+            rows |= {key: [*row, of] for key, row in _rows(place).items()}
     keys = [one.key for one in mutants()]
+    rows |= {key: [key, _judgement(key), *row[2:]] for key, row in rows.items() if row[1] == SURVIVED}
     text = ",\n  ".join(json.dumps(rows[key]) for key in keys if key in rows)
     head = f'"release": "{NEWEST}", "of": {len(keys)}'
     into.write_text(f'{{{head}, "mutants": [\n  {text}\n]}}\n', encoding="utf-8")

@@ -54,7 +54,13 @@ ROUND = 16
 """Jobs of a round."""
 
 FILES = 16
-"""Files of a level, at most; each is written by one thread."""
+"""Files of a level, at most, where nobody says how many; each is written by one thread."""
+
+ROOM = 1.1
+"""How many times as many states as are visited a set has room for at first: the levels to come may be small."""
+
+WINDOW_ROWS = 1 << 19
+"""States of a committed level that a thread reads at once, about."""
 
 Slice: TypeAlias = "tuple[int, Words]"
 """The id of the first of some states that follow each other, and the states."""
@@ -103,15 +109,9 @@ class DiskRunner:
     threads: int
     memory: int
     report: Callable[[RoundProgress], None] = lambda progress: None
-    visited: list[CompactBucket] = field(init=False)
+    visited: list[CompactBucket] = field(factory=list)
     peak: int = 0
     _levels: int = 0
-
-    def __attrs_post_init__(self) -> None:
-        """Begin with nothing visited."""
-        buckets = self.spec.buckets
-        budget = self.memory // (buckets + self.threads)  # each thread has at most one table beside the one it makes
-        self.visited = [CompactBucket(self.kernel, budget) for _ in range(buckets)]
 
     @property
     def spec(self) -> BlockSpec:
@@ -133,8 +133,12 @@ class DiskRunner:
         """Bytes of the visited set."""
         return sum(bucket.bytes_in_use for bucket in self.visited)
 
-    def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
-        """Expand a level and write the next; None when `stop` was set.
+    def forget(self) -> None:
+        """Give back the memory."""
+        self.visited, self._levels = [], 0
+
+    def run(self, level: LevelJob, stop: threading.Event, files: int | None = None) -> JobResult | None:
+        """Expand a level and write the next, in so many files if that is said; None when `stop` was set.
 
         Raises:
             UnfinishedLevelError: when memory did not suffice.
@@ -143,28 +147,40 @@ class DiskRunner:
         start = time.monotonic()
         try:
             with ThreadPool(self.threads) as pool:
-                self._catch_up(level.visited, pool)
+                self._catch_up(level, pool)
                 work = _LevelWork(self, level, pool, stop)
                 if not work.expand():
                     return None
-                written = work.write()
+                written = work.write(max(1, min(FILES, work.new // JOB_ROWS)) if files is None else files)
         except OutOfMemoryError as error:
             raise UnfinishedLevelError(f"{OUT_OF_MEMORY} {self.memory:,} bytes") from error
         self._levels += 1
         return work.result(written, time.monotonic() - start)
 
-    def _catch_up(self, levels: tuple[StoredLevel, ...], pool: ThreadPool) -> None:
-        """Visit the states of committed levels that an earlier run, or another engine, found."""
-        bits = self.spec.bucket_bits
-        for level in levels[self._levels :]:
+    def _catch_up(self, level: LevelJob, pool: ThreadPool) -> None:
+        """Hold the visited states of a job and no others: of levels that were not made here they are read."""
+        if self._levels > len(level.visited):  # a level that is made again
+            self.forget()
+        buckets, rows = self.spec.buckets, sum(part.rows for part in level.visited)
+        if not self.visited:
+            budget = self.memory // (buckets + self.threads)  # each thread has at most one table beside that it makes
+            self.visited = [CompactBucket(self.kernel, budget, int(ROOM * rows / buckets)) for _ in range(buckets)]
+        for part in level.visited[self._levels :]:
+            self._read(part, pool)
+        self._levels = len(level.visited)
+        if (count := sum(bucket.count for bucket in self.visited)) != rows:
+            raise DamagedLevelError(f"{level.frontier}: {count:,} states up to there instead of {rows:,}")
 
-            def visit(_: int, bucket: int, level: StoredLevel = level) -> None:
-                for _, states in level.blocks(BucketRange(bucket, bucket + 1, bits), self.spec.words):
-                    if len(self.visited[bucket].admit(states)) != len(states):
-                        raise DamagedLevelError(f"{level.folder}: a state of bucket {bucket} is there twice")
+    def _read(self, level: StoredLevel, pool: ThreadPool) -> None:
+        buckets, bits = self.spec.buckets, self.spec.bucket_bits
+        windows, finer = min(buckets, level.rows // WINDOW_ROWS + 1), level.bits - bits
 
-            pool.run(len(self.visited), visit)
-        self._levels = len(levels)
+        def visit(_: int, window: int) -> None:
+            chosen = (window * buckets // windows, (window + 1) * buckets // windows)
+            for bucket, states in level.blocks(BucketRange(*chosen, bits), self.spec.words):
+                self.visited[bucket >> finer].admit(states)
+
+        pool.run(windows, visit)
 
 
 @define
@@ -178,13 +194,15 @@ class _LevelWork:
     expanded: int = 0
     candidates: int = 0
     new: int = 0
+    _kernel: BlockKernel = field(init=False)
     _new: list[list[Words]] = field(init=False)
     _expansions: list[Expansion] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """An expansion for each thread."""
-        self._new = [[] for _ in self.runner.visited]
-        self._expansions = [Expansion(self.runner.kernel) for _ in range(self.runner.threads)]
+        """An expansion for each thread, by the buckets of the level, which may be finer than those of the set."""
+        self._kernel = load_block_kernel(self.runner.spec.with_bits(self.level.bits))
+        self._new = [[] for _ in range(self._kernel.spec.buckets)]
+        self._expansions = [Expansion(self._kernel) for _ in range(self.runner.threads)]
 
     def expand(self) -> bool:
         """Expand the level; false when it was stopped."""
@@ -233,20 +251,20 @@ class _LevelWork:
         if self.stop.is_set():
             return
         self.expanded += sum(len(states) for job in jobs for _, states in job)
-        by_bucket: list[list[Words]] = [[] for _ in self._new]
+        visited, finer = self.runner.visited, self.level.bits - self.runner.spec.bucket_bits
+        waiting: list[dict[int, list[Words]]] = [{} for _ in visited]
         for bucket, records in itertools.chain.from_iterable(blocks):
-            by_bucket[bucket].append(records)
-        filled = [bucket for bucket, parts in enumerate(by_bucket) if parts]
-        self.candidates += sum(len(records) for parts in by_bucket for records in parts)
+            waiting[bucket >> finer].setdefault(bucket, []).append(records)
+            self.candidates += len(records)
+        filled = [own for own, parts in enumerate(waiting) if parts]
 
         def admit(_: int, number: int) -> None:
-            bucket = filled[number]
-            new = [self.runner.visited[bucket].admit(records) for records in by_bucket[bucket]]
-            self._new[bucket].append(np.concatenate(new))
+            for bucket, parts in waiting[filled[number]].items():
+                self._new[bucket].append(np.concatenate([visited[filled[number]].admit(records) for records in parts]))
 
         self.pool.run(len(filled), admit)
-        self.new += sum(len(self._new[bucket][-1]) for bucket in filled)
-        self._note_memory(sum(records.nbytes for parts in by_bucket for records in parts))
+        self.new += sum(len(self._new[bucket][-1]) for own in filled for bucket in waiting[own])
+        self._note_memory(sum(records.nbytes for _, records in itertools.chain.from_iterable(blocks)))
 
     def _note_memory(self, blocks: int) -> None:
         in_use = self.runner.bytes_in_use + self.new * 8 * self.runner.spec.record
@@ -254,16 +272,15 @@ class _LevelWork:
         if in_use > self.runner.memory:
             raise OutOfMemoryError
 
-    def write(self) -> list[_Written]:
-        """Write the new states; a file holds neighbouring buckets."""
-        number = max(1, min(FILES, len(self._new), self.new // JOB_ROWS))
-        written: list[_Written | None] = [None] * number
+    def write(self, files: int) -> list[_Written]:
+        """Write the new states; a file holds neighbouring buckets, as one that a task writes."""
+        written: list[_Written | None] = [None] * files
 
         def write_file(_: int, file: int) -> None:
-            ends = [len(self._new) * (file + k) // number for k in range(2)]
+            ends = [-(-len(self._new) * (file + k) // files) for k in range(2)]
             written[file] = self._file(file, range(*ends))
 
-        self.pool.run(number, write_file)
+        self.pool.run(files, write_file)
         return [part for part in written if part is not None]
 
     def _file(self, number: int, buckets: Iterable[int]) -> _Written:
@@ -274,7 +291,7 @@ class _LevelWork:
                 if not (parts := self._new[bucket]) or not len(records := np.concatenate(parts)):
                     continue
                 parts.clear()
-                writer.write(bucket, records, self.runner.kernel.claims(records))
+                writer.write(bucket, records, self._kernel.claims(records))
         return _Written(writer.result(), tuple(writer.groups), writer.claims)
 
     def result(self, written: list[_Written], seconds: float) -> JobResult:
@@ -321,5 +338,5 @@ class DiskEngine:
     def go_on(self, run: DatasetRun, runner: DiskRunner) -> None:
         """Expand what is left, then judge."""
         run.expand(runner)
-        runner.visited.clear()
+        runner.forget()
         judge(run, LocalJobs(runner.spec, self.threads), self.memory)

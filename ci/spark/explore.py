@@ -191,7 +191,7 @@ class SparkEngine:
     def go_on(self, run: DatasetRun, runner: SparkCluster) -> None:
         """Expand what is left under Spark, then judge."""
         run.expand(runner)
-        runner.visited.clear()
+        runner.driver.forget()
         judge(run, runner, self.memory)
 
 

@@ -1,7 +1,7 @@
 """The jobs of levels, run by Spark and checked; of small levels in the driver, where scheduling would take longer.
 
-The tasks are those of `kraftcheck.ci.spark.tasks`, and depend on their input alone: so a level has the same files,
-wherever it was made.
+The tasks are those of `kraftcheck.ci.spark.tasks`, and depend on their input alone. The driver makes a small level as
+the search of one machine does, in as many files: so a level has the same files, wherever it was made.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field, frozen
 
+from kraftcheck.ci.dataset.disk import DiskRunner
 from kraftcheck.ci.dataset.jobs import (
     CANDIDATE_SCHEMA,
     ORDER,
@@ -29,9 +30,9 @@ from kraftcheck.ci.dataset.jobs import (
     exchange_folder,
     rows_here,
 )
-from kraftcheck.ci.dataset.search.levels import JobResult, least
-from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
-from kraftcheck.ci.dataset.store.levelfiles import PLACE, BucketRange, DamagedLevelError, Groups, LevelFile
+from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
+from kraftcheck.ci.dataset.store.job import LevelJob
+from kraftcheck.ci.dataset.store.levelfiles import PLACE, Groups, LevelFile
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.session import is_embedded, job_error
@@ -40,103 +41,12 @@ from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.tasks import (
     MOST_BUCKET_BITS,
-    BlockKernel,
     BlockSpec,
-    Sorted,
-    blocks_of,
     load_block_kernel,
 )
-from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
-from kraftcheck.solvers.machine_code.threads import ThreadPool
 
 WORD_BYTES = 16
 """Bytes that the table of a set has for each word of a state, at most about."""
-
-ROOM = 1.1
-"""How many times as many states as are visited a set has room for at first: the levels to come are small."""
-
-WINDOW_ROWS = 1 << 19
-"""States that a thread reads at once, about."""
-
-
-@define
-class DriverVisited:
-    """The visited states up to a level.
-
-    Attributes:
-        kernel: functions on blocks.
-        memory: bytes that it may take.
-    """
-
-    kernel: BlockKernel
-    memory: int
-    _buckets: list[CompactBucket] = field(factory=list)
-    _levels: int = 0
-
-    @property
-    def count(self) -> int:
-        """How many states it has."""
-        return sum(bucket.count for bucket in self._buckets)
-
-    def has_room(self, rows: int) -> bool:
-        """Whether so many states fit."""
-        return rows * self.kernel.spec.words * WORD_BYTES <= self.memory
-
-    def clear(self) -> None:
-        """Give back the memory."""
-        self._buckets, self._levels = [], 0
-
-    def catch_up(self, level: LevelJob) -> bool:
-        """Hold the visited states of a job, and no others; false, and nothing is held, when they do not fit.
-
-        Raises:
-            DamagedLevelError: when what is read is not what was written.
-        """
-        if self._levels > level.depth:
-            self.clear()
-        try:
-            self._take(level)
-        except OutOfMemoryError:
-            self.clear()
-            return False
-        except BaseException:
-            self.clear()
-            raise
-        self._levels = level.depth
-        return True
-
-    def _take(self, level: LevelJob) -> None:
-        buckets, rows = self.kernel.spec.buckets, sum(part.rows for part in level.visited)
-        if not self._buckets:
-            budget, room = self.memory // buckets, int(ROOM * rows / buckets)
-            self._buckets = [CompactBucket(self.kernel, budget, room) for _ in range(buckets)]
-        with ThreadPool(machine.cores()) as pool:
-            for part in level.visited[self._levels :]:
-                self._read(part, pool)
-        if self.count != rows:
-            raise DamagedLevelError(f"{level.frontier}: {self.count:,} states up to there instead of {rows:,}")
-
-    def _read(self, part: StoredLevel, pool: ThreadPool) -> None:
-        buckets, spec = len(self._buckets), self.kernel.spec
-        windows, finer = min(buckets, part.rows // WINDOW_ROWS + 1), part.bits - spec.bucket_bits
-
-        def visit(_: int, window: int) -> None:
-            chosen = (window * buckets // windows, (window + 1) * buckets // windows)
-            for bucket, states in part.blocks(BucketRange(*chosen, spec.bucket_bits), spec.words):
-                self._buckets[bucket >> finer].admit(states)
-
-        pool.run(windows, visit)
-
-    def others(self, drained: Sorted) -> Sorted:
-        """The records whose states are not among them, in order, and how many each bucket has."""
-        records, counts = drained
-        left, finer = np.zeros_like(counts), len(counts) // len(self._buckets)
-        kept: list[Any] = [records[:0]]
-        for bucket, block in blocks_of(drained):
-            kept.append(block[~self._buckets[bucket // finer].holds(block)])
-            left[bucket] = len(kept[-1])
-        return np.concatenate(kept), left
-
 
 SMALL = 1 << 15
 """States of a level below which its job is not worth Spark's."""
@@ -145,21 +55,17 @@ VISITED_BYTES = 1 << 30
 """Bytes of the visited states that the driver holds for small levels, at most."""
 
 
-def is_small(level: LevelJob, rows: int, visited: DriverVisited) -> bool:
-    """Whether a level of fewer than so many states is expanded, and the driver has room for all that is visited."""
-    expanded = sum(split.rows for split in level.splits)
-    return expanded < rows and visited.has_room(sum(part.rows for part in level.visited))
-
-
 @contextlib.contextmanager
 def errors_of_a_job(log: Path) -> Iterator[None]:
-    """What goes wrong meanwhile is told as of a job of Spark's.
+    """What goes wrong meanwhile, but for want of memory, is told as of a job of Spark's.
 
     Raises:
         JobFailedError: then.
     """
     try:
         yield
+    except UnfinishedLevelError:
+        raise
     except Exception as error:
         raise job_error(RuntimeError(f"{type(error).__name__}: {error}"), log) from error
 
@@ -212,27 +118,22 @@ class SparkCluster:
         spec: the same on the driver.
         log: where Spark's messages go.
         small: levels with fewer states are expanded in the driver.
-        memory: bytes that the driver may take for the visited states meanwhile.
-        visited: they.
+        driver: expands them, and holds what is visited meanwhile.
     """
 
     session: Any
     shipped: Callable[[], BlockSpec]
     spec: BlockSpec
     log: Path
-    small: int = 0
-    memory: int = VISITED_BYTES
-    visited: DriverVisited = field(init=False, eq=False)
-
-    @visited.default
-    def _none_visited(self) -> DriverVisited:
-        return DriverVisited(load_block_kernel(self.spec), self.memory)
+    small: int
+    driver: DiskRunner = field(eq=False)
 
     @classmethod
     def of(cls, session: Any, spec: BlockSpec, log: Path, small: int = 0, memory: int = VISITED_BYTES) -> SparkCluster:
-        """Ship the kernel once to every worker."""
+        """Ship the kernel once to every worker; the driver may take so much memory for small levels."""
         handle = session.sparkContext.broadcast(spec)
-        return cls(session, lambda: handle.value, spec, log, small, memory)
+        driver = DiskRunner(load_block_kernel(spec), machine.cores(), memory)
+        return cls(session, lambda: handle.value, spec, log, small, driver)
 
     @property
     def most_bits(self) -> int:
@@ -279,26 +180,27 @@ class SparkCluster:
         Raises:
             JobFailedError: when it fails on all attempts; files without a manifest are left behind.
         """
-        start, tasks = time.monotonic(), {"expand_tasks": len(level.splits), "sift_tasks": level.targets}
-        here, label = self._is_held(level), f"level {level.depth}"
-        if here:  # the driver keeps no memo, and drops what is visited when it expands
-            level = evolve(level, descent=None, visited=())
-        with contextlib.nullcontext() if here else self.exchange(place_of(level.folder).parent) as files:
-            stages = level_stages(self.shipped, level, files, self.visited.others if here else None)
-            done = self.rows(stages, label, stop, here=here)
+        start, label = time.monotonic(), f"level {level.depth}"
+        cost = {"expand_tasks": len(level.splits), "sift_tasks": level.targets, "cores": level.cores}
+        if self.is_small(level):
+            with contextlib.suppress(UnfinishedLevelError), errors_of_a_job(self.log):
+                if (made := self.driver.run(level, stop, level.targets)) is None:
+                    return None
+                took = {name: made.cost[name] for name in ("seconds", "candidates")}
+                return evolve(made, cost={**took, **cost, **dict.fromkeys(MOVED, 0.0)})
+            self.driver.forget()
+        with self.exchange(place_of(level.folder).parent) as files:
+            done = self.rows(level_stages(self.shipped, level, files), label, stop, here=False)
             if done is None:
                 return None
             rows, moved = done
             moved["shuffled"] += sum(file.stat().st_size for file in files.iterdir()) if files else 0
-        cost = {"seconds": time.monotonic() - start, **tasks, "cores": level.cores, **moved}
-        return job_result(rows, cost, level.bits)
+        return job_result(rows, {"seconds": time.monotonic() - start, **cost, **moved}, level.bits)
 
-    def _is_held(self, level: LevelJob) -> bool:
-        """Whether a level is small, and the driver holds what is visited before it."""
-        if not is_small(level, self.small, self.visited):
-            return False
-        with errors_of_a_job(self.log):
-            return self.visited.catch_up(level)
+    def is_small(self, level: LevelJob) -> bool:
+        """Whether a level has few states, and the driver has room for all that is visited before it."""
+        visited = sum(part.rows for part in level.visited) * self.spec.words * WORD_BYTES
+        return sum(split.rows for split in level.splits) < self.small and visited <= self.driver.memory
 
     @contextlib.contextmanager
     def exchange(self, where: AnyPath) -> Iterator[Path | None]:

@@ -71,25 +71,16 @@ def memo_of(spec: BlockSpec, level: LevelJob) -> SuccessorMemo | None:
     return memo
 
 
-Others = Callable[[Sorted], Sorted]
-"""Of candidates those that are not visited, as far as that is known."""
-
-
-def level_stages(
-    shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None, others: Others | None = None
-) -> Stages:
+def level_stages(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> Stages:
     """The stages of a level's job; candidates go from one to the other in files of a folder, None: in rows."""
-    first, second = expand_task(shipped, level, files, others), sift_task(shipped, level, files)
+    first, second = expand_task(shipped, level, files), sift_task(shipped, level, files)
     return Stages(len(level.splits), level.targets, first, second)
 
 
-def expand_task(
-    shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None, others: Others | None = None
-) -> Task:
+def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> Task:
     """The first stage: one input row is the number of a split.
 
     Each gives its candidates, and a frame: the counters, how many candidates there are, how many states it expanded.
-    `others` drops candidates that are visited, where that can be told.
     """
 
     def expand_splits(batches: Batches) -> Batches:
@@ -97,7 +88,7 @@ def expand_task(
         kernel = load_block_kernel(shipped().with_bits(level.bits))
         for batch in batches:
             for source in batch.column(0).to_pylist():
-                split = _Split(kernel, level, source, others)
+                split = _Split(kernel, level, source)
                 if files is None:
                     part = itertools.count()
                     for drained in split.candidates():
@@ -115,10 +106,9 @@ def expand_task(
 class _Split:
     """The expansion of one split."""
 
-    def __init__(self, kernel: BlockKernel, level: LevelJob, source: int, others: Others | None) -> None:
+    def __init__(self, kernel: BlockKernel, level: LevelJob, source: int) -> None:
         self._groups, self._frontier, self._words = level.splits[source], level.frontier, kernel.spec.words
         self._expansion = Expansion(kernel, memo=memo_of(kernel.spec, level))
-        self._others = others
         self._sent = self._expanded = 0
 
     def candidates(self) -> Iterator[Sorted]:
@@ -130,7 +120,6 @@ class _Split:
         yield self._counted(self._expansion.empty())
 
     def _counted(self, drained: Sorted) -> Sorted:
-        drained = drained if self._others is None else self._others(drained)
         self._sent += len(drained[0])
         return drained
 

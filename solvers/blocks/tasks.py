@@ -274,7 +274,7 @@ class BlockKernel:
         self.spec = spec
         self._library = Library(spec.code)
         names = {"expand": 10, "expand_with_memo": 10, "recall": 5, "gather": 4, "find": 6, "tally": 4, "scatter": 5}
-        names |= {"bits": 4, "steps": 6, "admit": 7, "seek": 7, "regrow": 2}
+        names |= {"bits": 4, "steps": 6, "admit": 7, "regrow": 2}
         if spec.recovers:
             names |= {"survey": 3, "exits": 7}
         if spec.truth_words:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 from llvmlite import ir
 
@@ -118,20 +117,16 @@ class CompactSet:
 
 
 def emit_compact_set(module: ir.Module, layout: Layout) -> None:
-    """The functions `admit`, `seek` and `regrow` of a layout."""
+    """The functions `admit` and `regrow` of a layout."""
     others = other_bytes(layout)
-    place = _emit_place(module, others, adds=True)
+    place = _emit_place(module, others)
     _emit_admit(module, layout.words, others, place)
-    _emit_seek(module, layout.words, others, _emit_place(module, others, adds=False))
     _emit_regrow(module, others, place)
 
 
-def _emit_place(module: ir.Module, others: Sequence[int], *, adds: bool) -> Any:
-    """`place(control, quotient, other words...) -> PRESENT, ADDED_NOW or NO_ROOM`.
-
-    Without `adds` it is `look`, which leaves all as it is: whatever is not PRESENT is not there.
-    """
-    function, b = begin(module, "place" if adds else "look", [POINTER, WORD, *[WORD] * len(others)])
+def _emit_place(module: ir.Module, others: Sequence[int]) -> Any:
+    """`place(control, quotient, other words...) -> PRESENT, ADDED_NOW or NO_ROOM`."""
+    function, b = begin(module, "place", [POINTER, WORD, *[WORD] * len(others)])
     control, quotient, *words = function.args
     compact = CompactSet(b, control, others)
     rest = b.shl(compact.rest(quotient), compact.tag_bits)
@@ -144,11 +139,10 @@ def _emit_place(module: ir.Module, others: Sequence[int], *, adds: bool) -> Any:
             first = compact.read(here, compact.first_mask)
             vacant = b.icmp_unsigned("==", b.and_(first, compact.most_lines), 0)
             with b.if_then(vacant):
-                if adds:
-                    compact.write(here, wanted, compact.first_mask)
-                    for (at_other, mask), value in zip(compact.other_places(here), words, strict=True):
-                        compact.write(at_other, value, mask)
-                    b.put(b.add(b.get(control, COUNT), 1), control, COUNT)
+                compact.write(here, wanted, compact.first_mask)
+                for (at_other, mask), value in zip(compact.other_places(here), words, strict=True):
+                    compact.write(at_other, value, mask)
+                b.put(b.add(b.get(control, COUNT), 1), control, COUNT)
                 b.ret(ADDED_NOW)
             same = b.icmp_unsigned("==", first, wanted)
             for (at_other, mask), value in zip(compact.other_places(here), words, strict=True):
@@ -212,27 +206,6 @@ def _fetch_lines(b: Builder, compact: CompactSet, rows: Sequence[Any], words: in
         line = compact.line(compact.home(quotient))
         b.prefetch(line, write=True)
         b.prefetch(b.at(line, 64, BYTE), write=True)
-
-
-def _emit_seek(module: ir.Module, words: int, others: Sequence[int], look: Any) -> None:
-    """`seek(control, records, count, stride, bucket_bits, held, quotients) -> 0`: bytes `held[i]`, 1: it is there."""
-    function, b = begin(module, "seek", [POINTER, POINTER, *[WORD] * 3, POINTER, POINTER], public=True)
-    control, records, count, stride, bucket_bits, held, quotients = function.args
-    compact = CompactSet(b, control, others)
-    at = b.local(0)
-    with b.repeat(lambda: b.icmp_unsigned("<", at.get(), count)):
-        left = b.sub(count, at.get())
-        size = b.select(b.icmp_unsigned("<", left, BATCH), left, BATCH)
-        first = b.at(records, b.mul(at.get(), stride))
-        _fetch_lines(b, compact, (first, size, stride, bucket_bits), words, quotients)
-        with b.count(0, size) as k:
-            record = b.at(first, b.mul(k, stride))
-            other_words = [b.get(record, i) for i in range(1, words)]
-            result = b.call(look, [control, b.get(quotients, k), *other_words])
-            is_held = b.zext(b.icmp_unsigned("==", result, PRESENT), BYTE)
-            b.put(is_held, held, b.add(at.get(), k), BYTE)
-        at.add(size)
-    b.ret(0)
 
 
 def _emit_regrow(module: ir.Module, others: Sequence[int], place: Any) -> None:
@@ -387,14 +360,6 @@ class CompactBucket:
             if result == NO_ROOM:
                 self._grow()
         return out[:added]
-
-    def holds(self, records: Words) -> npt.NDArray[np.bool_]:
-        """Which records (or states) of this bucket have a state of the set."""
-        rows = np.ascontiguousarray(records)
-        held = np.zeros(len(rows), dtype=np.bool_)
-        places, bits = (address(held), address(self._quotients)), self.kernel.spec.bucket_bits
-        self.kernel.seek(address(self._table.control), address(rows), len(rows), rows.shape[1], bits, *places)
-        return held
 
     def _grow(self) -> None:
         """Go over to a table with more lines; where states stand too close for that one too, with still more."""

@@ -192,7 +192,7 @@ MUTANTS = (
            "solvers.blocks.expansion:emit_expand_with_memo", "    settle()\n    b.ret(at.get())",
            "    b.ret(at.get())", TWO_RUNS),
     Mutant("small-visited-later", "An earlier level that is made again meets the states of later ones as visited.",
-           "ci.spark.jobs:DriverVisited.catch_up", "if self._levels > level.depth:", "if False:",
+           "ci.dataset.disk:DiskRunner._catch_up", "if self._levels > len(level.visited):", "if False:",
            ONLY_COMMITTED, (JobFailedError,)),
     Mutant("split-places-meet", "The backward search names another state than the one that it means.",
            "ci.dataset.backward.arcs:Numbering.places", "own, at - before[own]", "own, at - before[own] + 1",

@@ -11,16 +11,19 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset import jobs
+from kraftcheck.ci.dataset import disk, jobs
+from kraftcheck.ci.dataset.disk import DiskRunner
 from kraftcheck.ci.dataset.search.levels import plan
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, footer
+from kraftcheck.ci.dataset.store.levelfiles import footer
 from kraftcheck.ci.dataset.store.objects import GONE
+from kraftcheck.ci.spark import jobs as spark_jobs
 from kraftcheck.ci.spark import tasks
-from kraftcheck.ci.spark.jobs import SMALL, WORD_BYTES, DriverVisited, SparkCluster, is_small
+from kraftcheck.ci.spark.jobs import SMALL, WORD_BYTES, SparkCluster
 from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.expansion import Expansion
+from kraftcheck.solvers.blocks.tasks import load_block_kernel
 from tests import toys
 from tests.ci.spark.levels import InProcess, begun, facts, finished, native_facts, program_of
 
@@ -36,7 +39,9 @@ def cluster(runner: InProcess, out: Path, rows: int = SMALL) -> SparkCluster:
         raise NoSparkError
 
     context = SimpleNamespace(defaultParallelism=2, setJobGroup=refuse, master="local[2]")
-    return SparkCluster(SimpleNamespace(sparkContext=context), lambda: runner.spec, runner.spec, out / "log", rows)
+    driver = DiskRunner(load_block_kernel(runner.spec), 2, 1 << 30)
+    session = SimpleNamespace(sparkContext=context)
+    return SparkCluster(session, lambda: runner.spec, runner.spec, out / "log", rows, driver)
 
 
 def digests(run: Any) -> Any:
@@ -54,6 +59,7 @@ def test_small_levels_have_the_files_of_jobs(
 ) -> None:
     """Without any job of Spark's a run of small levels has the bytes that jobs write, in whatever order they come."""
     monkeypatch.setattr(tasks, "Expansion", functools.partial(Expansion, capacity=1))
+    monkeypatch.setattr(disk, "JOB_ROWS", 7)
     monkeypatch.setattr(jobs, "GROUP_RECORDS", 4)
     program = program_of(system, scope)
     by_jobs, runner = begun(program, tmp_path / "jobs")
@@ -70,26 +76,26 @@ def test_larger_levels_are_left_to_spark(tmp_path: Path) -> None:
     """A level of as many states as the limit, or after more visited states than the driver holds, is Spark's."""
     run, runner = begun(program_of(toys.HASTY, "5"), tmp_path, handover=500)
     level, rows = plan(runner, run.log, run.commits), run.commits[-1].rows
-    held = DriverVisited(run.blocks, run.distinct * WORD_BYTES * runner.spec.words)
+    one = cluster(runner, tmp_path, rows + 1)
+    one.driver.memory = run.distinct * WORD_BYTES * runner.spec.words
     assert rows >= 500
-    assert is_small(level, rows + 1, held)
-    assert not is_small(level, rows, held)
-    held.memory -= 1
-    assert not is_small(level, rows + 1, held)
+    assert one.is_small(level)
+    assert not cluster(runner, tmp_path, rows).is_small(level)
+    one.driver.memory -= 1
+    assert not one.is_small(level)
     with pytest.raises(NoSparkError):
         cluster(runner, tmp_path, rows).run(level, threading.Event())
 
 
-def test_what_the_driver_has_no_room_for_is_left_to_spark(tmp_path: Path) -> None:
+def test_what_the_driver_has_no_room_for_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a table would outgrow its share, nothing is held, and the level is a job of Spark's."""
     run, runner = begun(program_of(toys.HASTY, "5"), tmp_path, handover=2_000)
     level, one = plan(runner, run.log, run.commits), cluster(runner, tmp_path)
-    assert one.visited.catch_up(level)
-    assert one.visited.count == run.distinct
-    one.visited.clear()
-    one.visited.memory = runner.spec.buckets
-    assert not one.visited.catch_up(level)
-    assert one.visited.count == 0
+    monkeypatch.setattr(spark_jobs, "WORD_BYTES", 0)
+    one.driver.memory = runner.spec.buckets
+    with pytest.raises(NoSparkError):
+        one.run(level, threading.Event())
+    assert not one.driver.visited
 
 
 def by_cluster(run: DatasetRun, one: SparkCluster, depth: int) -> tuple[int, list[int]]:
@@ -111,13 +117,12 @@ def test_only_committed_states_are_dropped(tmp_path: Path) -> None:
 
 
 def test_a_visited_state_that_is_not_there_is_damage(tmp_path: Path) -> None:
-    """Levels with fewer states than their manifests say are not held."""
+    """Levels with fewer states than their manifests say end the run."""
     run, runner = begun(program_of(toys.HASTY, "5"), tmp_path, handover=500)
     level, one = plan(runner, run.log, run.commits), cluster(runner, tmp_path)
     twice = evolve(level, visited=(*level.visited[:-1], level.visited[0]))
-    with pytest.raises(DamagedLevelError, match="states up to there instead of"):
-        one.visited.catch_up(twice)
-    assert one.visited.count == 0
+    with pytest.raises(JobFailedError, match="states up to there instead of"):
+        one.run(twice, threading.Event())
 
 
 def test_damage_is_told_as_of_a_job(tmp_path: Path) -> None:

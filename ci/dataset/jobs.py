@@ -19,6 +19,7 @@ import os
 import threading
 import uuid
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -30,6 +31,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.store.levelfiles import cuts
 from kraftcheck.ci.dataset.store.objects import GONE, AnyPath, remove_folder
 from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.tasks import BlockSpec, Sorted, Words, blocks_of
@@ -92,45 +94,6 @@ def candidate_rows(spec: BlockSpec, targets: int, source: int, part: Iterator[in
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(records[first:last])]
         columns.append(pa.Array.from_buffers(pa.binary(), len(table), buffers))
         yield pa.RecordBatch.from_arrays(columns, schema=CANDIDATE_COLUMNS)
-
-
-@frozen
-class Candidates:
-    """Candidates of neighbouring buckets.
-
-    Attributes:
-        lo, hi: the first bucket, and the one after the last.
-        size: how many.
-        blocks: them, those of a bucket in the order of sources and parts.
-    """
-
-    lo: int
-    hi: int
-    size: int
-    blocks: Iterable[Words]
-
-
-def from_rows(batches: Batches, spec: BlockSpec) -> Iterator[bytes | Candidates]:
-    """What rows bring that are sorted by bucket, source and part: frames as bytes, and candidates."""
-    blocks: list[Words] = []
-    lo, last, records = 0, FRAME, 0
-    for batch in batches:
-        columns = [batch.column(name) for name in ("bucket", "block")]
-        for bucket, block in zip(columns[0].to_pylist(), columns[1], strict=True):
-            if bucket == FRAME:
-                yield block.as_py()
-                continue
-            if bucket != last and records >= GROUP_RECORDS:
-                yield Candidates(lo, last + 1, records, blocks)
-                blocks, records = [], 0
-            if not blocks:
-                lo = bucket
-            last = bucket
-            rows = np.frombuffer(block.as_buffer(), dtype=np.uint64).reshape(-1, spec.record)
-            blocks.append(rows)
-            records += len(rows)
-    if blocks:
-        yield Candidates(lo, last + 1, records, blocks)
 
 
 @define
@@ -239,20 +202,82 @@ class Places:
         return records
 
 
-def from_files(batches: Batches, spec: BlockSpec, folder: Path) -> Iterator[bytes | Candidates]:
-    """What rows bring that name places in files: frames as bytes, and candidates."""
-    found: dict[int, Places] = {}
+def sent(spec: BlockSpec, targets: int, source: int, drained: Iterable[Sorted], files: Path | None) -> Batches:
+    """What a task of the first stage gives: its sorted records in a file of a folder, or in rows."""
+    if files is None:
+        part = itertools.count()
+        for one in drained:
+            yield from candidate_rows(spec, targets, source, part, one)
+        return
+    with CandidateFile(spec, files, source) as file:
+        for one in drained:
+            file.write(one)
+    yield from file.rows(targets)
+
+
+@frozen
+class Candidates:
+    """Candidates of neighbouring buckets.
+
+    Attributes:
+        lo, hi: the first bucket, and the one after the last.
+        size: how many.
+        blocks: them, those of a bucket in the order of sources and parts.
+    """
+
+    lo: int
+    hi: int
+    size: int
+    blocks: Iterable[Words]
+
+
+class Arrived:
+    """What rows bring that are sorted by bucket, source and part: records in them, or in files that they name.
+
+    Attributes:
+        told: what rows hold that have no records, by their bucket, which is below 0: `FRAME`, and others of the job.
+    """
+
+    def __init__(self, batches: Batches, spec: BlockSpec, files: Path | None) -> None:
+        self._spec, self._rows, self.told = spec, _rows_of(batches), defaultdict[int, list[Any]](list)
+        self._next = next(self._rows, None)
+        while self._next is not None and self._next[0] < 0:
+            self.told[self._next[0]].append(self._next[2])
+            self._next = next(self._rows, None)
+        self._places: list[Places] | None = None
+        if files is not None:
+            first = () if self._next is None else (self._next,)
+            found = {source: Places.of(files, block) for _, source, block in itertools.chain(first, self._rows)}
+            self._places = [found[source] for source in sorted(found)]
+
+    def within(self, lo: int, hi: int) -> Iterator[Words]:
+        """Those of the buckets lo..hi-1, which come after those that were asked for before."""
+        for places in self._places or ():
+            yield from places.read(lo, hi, self._spec.record)
+        while self._places is None and self._next is not None and self._next[0] < hi:
+            yield np.frombuffer(self._next[2], np.uint64).reshape(-1, self._spec.record)
+            self._next = next(self._rows, None)
+
+    def groups(self) -> Iterator[Candidates]:
+        """All of them, those of neighbouring buckets together up to about `GROUP_RECORDS` records."""
+        if self._places is not None:
+            for lo, hi, size in _groups(self._places, self._spec):
+                yield Candidates(lo, hi, size, self.within(lo, hi))
+        while self._places is None and self._next is not None:
+            lo, last, blocks, size = self._next[0], self._next[0], list[Words](), 0
+            while self._next is not None and (size < GROUP_RECORDS or self._next[0] == last):
+                last = self._next[0]
+                blocks += self.within(last, last + 1)
+                size = sum(map(len, blocks))
+            yield Candidates(lo, last + 1, size, blocks)
+
+
+def _rows_of(batches: Batches) -> Iterator[tuple[int, int, Any]]:
+    """A bucket, the number of a task of the first stage, and the bytes of a block."""
     for batch in batches:
         columns = [batch.column(name) for name in ("bucket", "source", "block")]
         for bucket, source, block in zip(columns[0].to_pylist(), columns[1].to_pylist(), columns[2], strict=True):
-            if bucket == FRAME:
-                yield block.as_py()
-                continue
-            found[source] = Places.of(folder, block.as_buffer())
-    ordered = [found[source] for source in sorted(found)]
-    for lo, hi, size in _groups(ordered, spec):
-        blocks = itertools.chain.from_iterable(places.read(lo, hi, spec.record) for places in ordered)
-        yield Candidates(lo, hi, size, blocks)
+            yield bucket, source, block.as_buffer()
 
 
 def _groups(places: Sequence[Places], spec: BlockSpec) -> Iterator[tuple[int, int, int]]:
@@ -260,15 +285,9 @@ def _groups(places: Sequence[Places], spec: BlockSpec) -> Iterator[tuple[int, in
     counts = np.zeros(spec.buckets, dtype=np.int64)
     for one in places:
         np.add.at(counts, one.table[:, 0], one.table[:, 2])
-    lo, size = FRAME, 0
-    for bucket in np.flatnonzero(counts).tolist():
-        if size >= GROUP_RECORDS:
-            yield lo, bucket, size
-            lo, size = FRAME, 0
-        lo, size = (bucket if lo == FRAME else lo), size + int(counts[bucket])
-        last = bucket
-    if size:
-        yield lo, last + 1, size
+    filled = np.flatnonzero(counts)
+    for first, last in cuts(counts[filled], GROUP_RECORDS):
+        yield int(filled[first]), int(filled[last - 1]) + 1, int(counts[filled[first:last]].sum())
 
 
 RESULT_SCHEMA = "kind string, payload binary"

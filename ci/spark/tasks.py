@@ -10,7 +10,6 @@ input alone, so that an attempt that is repeated gives what the first would have
 from __future__ import annotations
 
 import importlib
-import itertools
 import json
 import pkgutil
 from collections.abc import Callable, Iterator
@@ -24,17 +23,15 @@ from kraftcheck.ci import spark
 from kraftcheck.ci.dataset import backward
 from kraftcheck.ci.dataset.jobs import (
     FRAME,
+    Arrived,
     Batches,
-    CandidateFile,
     Candidates,
     LostCandidatesError,
     Stages,
     Task,
     candidate_row,
-    candidate_rows,
-    from_files,
-    from_rows,
     result_row,
+    sent,
 )
 from kraftcheck.ci.dataset.store.job import LevelJob, Sight, check_sight
 from kraftcheck.ci.dataset.store.levelfiles import BucketRange, LevelFile, LevelWriter, read_states
@@ -89,15 +86,7 @@ def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path |
         for batch in batches:
             for source in batch.column(0).to_pylist():
                 split = _Split(kernel, level, source)
-                if files is None:
-                    part = itertools.count()
-                    for drained in split.candidates():
-                        yield from candidate_rows(kernel.spec, level.targets, source, part, drained)
-                else:
-                    with CandidateFile(kernel.spec, files, source) as file:
-                        for drained in split.candidates():
-                            file.write(drained)
-                    yield from file.rows(level.targets)
+                yield from sent(kernel.spec, level.targets, source, split.candidates(), files)
                 yield candidate_row(source % level.targets, FRAME, source, 0, split.frame().tobytes())
 
     return expand_splits
@@ -137,12 +126,10 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
         spec = kernel.spec
         task = task_number()
         writer = LevelWriter(place_of(level.folder), task, spec.words, spec.claim_words)
-        candidates = 0
+        arrived, candidates = Arrived(batches, spec, files), 0
+        yield from (result_row("frame", bytes(frame)) for frame in arrived.told[FRAME])
         with writer:
-            for item in from_rows(batches, spec) if files is None else from_files(batches, spec, files):
-                if isinstance(item, bytes):
-                    yield result_row("frame", item)
-                    continue
+            for item in arrived.groups():
                 candidates += item.size
                 chosen = BucketRange(item.lo, item.hi, level.bits)
                 visited = (states for part in level.visited for _, states in part.blocks(chosen, spec.words))

@@ -135,7 +135,7 @@ MUTANTS = (
     Mutant("bucket-overwritten", "Records of one bucket are written over each other when they are sorted.",
            "solvers.blocks.tasks:emit_scatter", "b.put(b.add(place, 1), places, bucket)", "pass", BATCHES),
     Mutant("file-order", "Of equal candidates that of the last task stays, where they are in files.",
-           "ci.dataset.jobs:from_files", "sorted(found)]", "sorted(found, reverse=True)]", LOST_FILES,
+           "ci.dataset.jobs:Arrived.__init__", "sorted(found)]", "sorted(found, reverse=True)]", LOST_FILES,
            slow=True),
     Mutant("candidates-uncounted", "Candidates that do not arrive are not missed.",
            "ci.spark.jobs:job_result", "if sent != candidates:", "if False:",

@@ -15,7 +15,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,16 +25,15 @@ from kraftcheck.ci.dataset.backward.files import PartWriter, written_file
 from kraftcheck.ci.dataset.jobs import (
     FRAME,
     GROUP_RECORDS,
+    Arrived,
     Batches,
-    CandidateFile,
-    Places,
     Task,
     candidate_row,
-    candidate_rows,
     result_row,
+    sent,
 )
 from kraftcheck.ci.dataset.store.job import StoredLevel
-from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError, LevelFile, read_states
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError, LevelFile, cuts, read_states
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
@@ -134,60 +133,6 @@ class Numbering:
         return places
 
 
-Row: TypeAlias = "tuple[int, int, Any]"
-"""A bucket, the number of a task of the first stage, and the bytes of a block."""
-
-
-def rows_of(batches: Batches) -> Iterator[Row]:
-    """What rows of the shuffle bring."""
-    for batch in batches:
-        columns = [batch.column(name) for name in ("bucket", "source", "block")]
-        for bucket, source, block in zip(columns[0].to_pylist(), columns[1].to_pylist(), columns[2], strict=True):
-            yield bucket, source, block.as_buffer()
-
-
-class StepsOfRows:
-    """The steps that rows bring, which are sorted by bucket.
-
-    Attributes:
-        frames: of tasks of the first stage.
-        nodes: rows of states of a region, one after the other.
-    """
-
-    def __init__(self, rows: Iterator[Row]) -> None:
-        self._rows, self.frames, self.nodes = rows, list[Numbers](), list[Numbers]()
-        self._next = next(rows, None)
-        while self._next is not None and self._next[0] < 0:
-            told = self.frames if self._next[0] == FRAME else self.nodes
-            told.append(np.frombuffer(self._next[2], np.int64))
-            self._next = next(rows, None)
-
-    def within(self, lo: int, hi: int, record: int) -> Iterator[Words]:
-        """Those to the buckets lo..hi-1, which come after those that were asked for before."""
-        while self._next is not None and self._next[0] < hi:
-            yield np.frombuffer(self._next[2], np.uint64).reshape(-1, record)
-            self._next = next(self._rows, None)
-
-
-class StepsOfFiles:
-    """The steps of which rows bring the places in files; as `StepsOfRows`."""
-
-    def __init__(self, rows: Iterator[Row], folder: Path) -> None:
-        self.frames, self.nodes = list[Numbers](), list[Numbers]()
-        places: dict[int, Places] = {}
-        for bucket, source, block in rows:
-            if bucket < 0:
-                (self.frames if bucket == FRAME else self.nodes).append(np.frombuffer(block, np.int64))
-            else:
-                places[source] = Places.of(folder, block)
-        self._places = [places[source] for source in sorted(places)]
-
-    def within(self, lo: int, hi: int, record: int) -> Iterator[Words]:
-        """Those to the buckets lo..hi-1."""
-        for places in self._places:
-            yield from places.read(lo, hi, record)
-
-
 STATES_AT_ONCE = 4096
 SPLIT_STATES = 1 << 18
 """States whose steps one task of the first stage lists, about."""
@@ -228,16 +173,9 @@ class ArcsJob:
 
 def splits_of(visited: Sequence[StoredLevel]) -> tuple[tuple[int, int, int], ...]:
     """All groups of the levels, neighbours together up to about `SPLIT_STATES`."""
-    splits = []
-    for depth, level in enumerate(visited):
-        ends = np.cumsum(level.groups.table["rows"], dtype=np.int64)
-        first = 0
-        while first < len(ends):
-            before = int(ends[first - 1]) if first else 0
-            last = max(first + 1, int(np.searchsorted(ends, before + SPLIT_STATES, side="right")))
-            splits.append((depth, first, last))
-            first = last
-    return tuple(splits)
+    return tuple(
+        (depth, *ends) for depth, level in enumerate(visited) for ends in cuts(level.groups.table["rows"], SPLIT_STATES)
+    )
 
 
 @functools.lru_cache(maxsize=4)
@@ -272,15 +210,7 @@ def _exits(kernel: BlockKernel, job: ArcsJob, source: int, files: Path | None) -
     spec, parts = kernel.spec, job.numbering.parts
     yield from heads(source, parts)
     split = _Split(kernel, job, source) if job.question is None else _RegionSplit(kernel, job, source)
-    if files is None:
-        number = itertools.count()
-        for drained in split.steps():
-            yield from candidate_rows(spec, parts, source, number, drained)
-    else:
-        with CandidateFile(spec, files, source) as file:
-            for drained in split.steps():
-                file.write(drained)
-        yield from file.rows(parts)
+    yield from sent(spec, parts, source, split.steps(), files)
     for part, rows in split.nodes():
         yield candidate_row(part, NODES, source, 0, rows.tobytes())
     yield candidate_row(source % parts, FRAME, source, 0, split.frame().tobytes())
@@ -378,13 +308,9 @@ def arcs_task(shipped: Callable[[], BlockSpec], job: ArcsJob, files: Path | None
 
     def list_arcs(batches: Batches) -> Batches:
         kernel = load_block_kernel(shipped())
-        rows = rows_of(batches)
-        bucket, _, block = next(rows)
-        if bucket != HEAD:
-            raise RuntimeError("a task of arcs was not told its part")
-        kind = _Part if job.question is None else _RegionPart
-        part = kind(kernel, job, int(np.frombuffer(block, np.int64)[0]))
-        steps = StepsOfRows(rows) if files is None else StepsOfFiles(rows, files)
+        steps, kind = Arrived(batches, kernel.spec, files), _Part if job.question is None else _RegionPart
+        (head,) = steps.told[HEAD]
+        part = kind(kernel, job, int(np.frombuffer(head, np.int64)[0]))
         yield result_row("part", json.dumps(part.made(steps)).encode())
 
     return list_arcs
@@ -399,17 +325,17 @@ class _Part:
         self._marks = np.zeros(last - self._first, dtype=np.uint64)
         self._leaves: list[Numbers] = []
 
-    def made(self, steps: StepsOfRows | StepsOfFiles) -> dict[str, Any]:
+    def made(self, steps: Arrived) -> dict[str, Any]:
         """Write the part; its description."""
-        spec, folder, expanded, sent, came = self._kernel.spec, place_of(self._job.folder), 0, 0, 0
-        for frame in steps.frames:
+        folder, expanded, sent, came = place_of(self._job.folder), 0, 0, 0
+        for frame in (np.frombuffer(block, np.int64) for block in steps.told[FRAME]):
             expanded, sent = expanded + int(frame[0]), sent + int(frame[1])
             self._leaves.append(frame[2:].reshape(-1, 2))
-        self._begin(steps.nodes)
+        self._begin([np.frombuffer(block, np.int64) for block in steps.told[NODES]])
         with PartWriter(folder, "arcs") as writer:
             for lo, hi in self._windows():
                 candidates, waiting = self._window(lo, hi), list[Words]()
-                for block in steps.within(lo, hi, spec.record):
+                for block in steps.within(lo, hi):
                     waiting.append(block)
                     came += len(block)
                     if sum(map(len, waiting)) >= GROUP_RECORDS:
@@ -435,13 +361,9 @@ class _Part:
     def _windows(self) -> Iterator[tuple[int, int]]:
         """Neighbouring buckets whose states are looked up together: the first, and the one after the last."""
         numbering, buckets = self._job.numbering, self._job.numbering.buckets_of(self._part)
-        lo = buckets.start
-        while lo < buckets.stop:
-            hi = lo + 1
-            while hi < buckets.stop and numbering.first(hi + 1) - numbering.first(lo) <= WINDOW_STATES:
-                hi += 1
-            yield lo, hi
-            lo = hi
+        firsts = [numbering.first(bucket) for bucket in range(buckets.start, buckets.stop + 1)]
+        for first, last in cuts(np.diff(firsts), WINDOW_STATES):
+            yield buckets.start + first, buckets.start + last
 
     def _window(self, lo: int, hi: int) -> CandidateSet:
         """The states of buckets as a set whose marks are their numbers."""

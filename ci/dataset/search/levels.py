@@ -20,6 +20,7 @@ from kraftcheck.ci.dataset.store.levelfiles import (
     LevelFile,
     RowGroup,
     check_group,
+    cuts,
     read_columns,
     row_groups,
 )
@@ -145,13 +146,7 @@ def task_sizes(rows: int, visited: int, cores: int) -> tuple[int, int]:
 
 def splits(groups: Groups, max_rows: int) -> tuple[Groups, ...]:
     """Groups in order, neighbours together up to about `max_rows` rows."""
-    ends = np.cumsum(groups.table["rows"], dtype=np.int64)
-    result, first, before = [], 0, 0
-    while first < len(ends):
-        last = max(first + 1, int(np.searchsorted(ends, before + max_rows, side="right")))
-        result.append(groups[first:last])
-        first, before = last, int(ends[last - 1])
-    return tuple(result) or (groups,)
+    return tuple(groups[first:last] for first, last in cuts(groups.table["rows"], max_rows)) or (groups,)
 
 
 def least(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:

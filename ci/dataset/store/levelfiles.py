@@ -179,6 +179,16 @@ def _unpacked(text: Any, files: int, most: int) -> Table:
     return table
 
 
+def cuts(rows: npt.NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
+    """Neighbours together up to about so many rows: the first of them, and the one after the last."""
+    ends, first = np.cumsum(rows, dtype=np.int64), 0
+    while first < len(ends):
+        before = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield first, last
+        first = last
+
+
 COMPRESSION = "lz4"
 GROUP_ROWS = 1 << 13
 """Rows up to which neighbouring buckets share a row group."""

@@ -15,7 +15,7 @@ from attrs import define, evolve
 
 from kraftcheck.ci.dataset.backward import arcs, listing
 from kraftcheck.ci.dataset.backward.search import FOLDER, CommittedBackward
-from kraftcheck.ci.dataset.jobs import Stages, rows_here
+from kraftcheck.ci.dataset.jobs import Arrived, Stages, rows_here
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.model.language.system import System
@@ -208,16 +208,15 @@ def test_steps_that_do_not_arrive_are_an_error(files: bool, tmp_path: Path, monk
     """Where a step is lost on the way to the part of its target, there is no verdict, but an error."""
     small_parts(monkeypatch)
     run, spec = committed(program := program_of(WAYS), tmp_path)
-    kind = arcs.StepsOfFiles if files else arcs.StepsOfRows
-    within, lost = kind.within, [1]
+    within, lost = Arrived.within, [1]
 
-    def without_one(self: Any, lo: int, hi: int, record: int) -> Iterator[Any]:
-        for block in within(self, lo, hi, record):
+    def without_one(self: Arrived, lo: int, hi: int) -> Iterator[Any]:
+        for block in within(self, lo, hi):
             some = min(lost[0], len(block))
             lost[0] -= some
             yield block[some:]
 
-    monkeypatch.setattr(kind, "within", without_one)
+    monkeypatch.setattr(Arrived, "within", without_one)
     with pytest.raises(JobFailedError, match=r"brought back \d+ of \d+ parts, \d+ of \d+ steps"):
         judged(program, run, Here(spec, files=files), 1 << 30)
     assert not lost[0]

@@ -12,13 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.ci.dataset import jobs
-from kraftcheck.ci.dataset.jobs import (
-    CandidateFile,
-    Candidates,
-    candidate_rows,
-    from_files,
-    from_rows,
-)
+from kraftcheck.ci.dataset.jobs import Arrived, CandidateFile
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import Sorted, load_block_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
@@ -41,15 +35,7 @@ def sent(parts: list[list[Sorted]], folder: Path | None) -> list[dict[str, Any]]
     """The rows of sources that give their candidates in parts; in files of a folder or, None, in the rows."""
     rows: list[dict[str, Any]] = []
     for source, own in enumerate(parts):
-        if folder is None:
-            number = itertools.count()
-            given = [batch for one in own for batch in candidate_rows(SPEC, TARGETS, source, number, one)]
-        else:
-            with CandidateFile(SPEC, folder, source) as file:
-                for one in own:
-                    file.write(one)
-            given = list(file.rows(TARGETS))
-        rows += [row for batch in given for row in batch.to_pylist()]
+        rows += [row for batch in jobs.sent(SPEC, TARGETS, source, own, folder) for row in batch.to_pylist()]
     return sorted(rows, key=lambda row: (row["bucket"], row["source"], row["part"]))
 
 
@@ -59,8 +45,7 @@ def arrived(rows: list[dict[str, Any]], folder: Path | None) -> list[dict[int, l
     for target in range(TARGETS):
         mine = batches([row for row in rows if row["target"] == target])
         found: dict[int, list[Any]] = {}
-        for item in from_rows(mine, SPEC) if folder is None else from_files(mine, SPEC, folder):
-            assert isinstance(item, Candidates)
+        for item in Arrived(mine, SPEC, folder).groups():
             blocks = list(item.blocks)
             assert sum(map(len, blocks)) == item.size
             for block in blocks:

@@ -14,7 +14,7 @@ from kraftcheck.model.language.system import LIVENESS, Property
 from kraftcheck.solvers.program.premises import checks_nothing
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Refuted, Trace
 from kraftcheck.solvers.traces.render import lines
-from kraftcheck.solvers.walks.walks import Suspect, unknown_text
+from kraftcheck.solvers.walks.walks import WalkFinding, unknown_text
 
 HOLDS, NOTHING_FOUND, SHOWN, NOT_JUDGED = "holds", "nothing found", "shown", "not judged"
 UNDECIDED = ("incomplete", "unknown", NOT_JUDGED)
@@ -187,7 +187,7 @@ class RunsEvidence:
     missed: Collection[str]
     empty: Mapping[str, str]
     reason: str | None
-    suspects: Mapping[str, Suspect] = field(factory=dict)
+    suspects: Mapping[str, WalkFinding] = field(factory=dict)
 
 
 def judged_by_walks(walked: Walked) -> tuple[JudgedProperty, ...]:

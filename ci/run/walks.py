@@ -50,7 +50,6 @@ from kraftcheck.solvers.traces.render import lines
 from kraftcheck.solvers.walks.walker import Walker, WalkPlan, walks_key
 from kraftcheck.solvers.walks.walks import (
     Chunks,
-    Suspect,
     WalkedChunk,
     WalkFinding,
     WalkProgress,
@@ -198,8 +197,7 @@ class Walked:
 
     def traces(self) -> list[Trace]:
         """Every counterexample, suspected lasso and witness."""
-        found: list[WalkFinding | Suspect] = [*self.findings, *self.walks.suspects, *self.witnesses]
-        return [one.trace for one in found]
+        return [one.trace for one in (*self.findings, *self.walks.suspects, *self.witnesses)]
 
     def exit_code(self) -> int:
         """The exit code.
@@ -331,12 +329,12 @@ class Walked:
         }
 
 
-def _found(one: WalkFinding | Suspect, **more: Any) -> dict[str, Any]:
+def _found(one: WalkFinding, **more: Any) -> dict[str, Any]:
     about = {"id": one.trace.claim, "kind": one.trace.kind, "run": one.run, "steps": one.steps}
     return {**about, **more, "trace": trace_document(one.trace)}
 
 
-def _example(one: WalkFinding | Suspect, says: str, again: str, chosen: Subject) -> Iterator[str]:
+def _example(one: WalkFinding, says: str, again: str, chosen: Subject) -> Iterator[str]:
     """A trace with what it is of, how it was found, and the command that judges its property."""
     claim = one.trace.claim
     yield f"\n{claim} {says}"
@@ -345,7 +343,7 @@ def _example(one: WalkFinding | Suspect, says: str, again: str, chosen: Subject)
     yield f"     {again}: {chosen.again(claim)}"
 
 
-def _others(found: Sequence[WalkFinding | Suspect], limit: int, word: str) -> Iterator[str]:
+def _others(found: Sequence[WalkFinding], limit: int, word: str) -> Iterator[str]:
     if len(found) > limit:
         others = ", ".join(one.trace.claim for one in found[limit:])
         yield f"\nalso {word} (--traces {len(found)} shows all): {others}"

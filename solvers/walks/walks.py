@@ -31,23 +31,6 @@ SAMPLED_RUNS, SAMPLED_STEPS = 32, 100
 
 
 @frozen
-class Occurrence:
-    """The first occurrence of a claim: broken, or shown.
-
-    Attributes:
-        claim: the property; None: deadlock.
-        run: number of the run.
-        start: packed state that the run began in.
-        instances: action instances up to the occurrence.
-    """
-
-    claim: Property | None
-    run: int
-    start: tuple[int, ...]
-    instances: tuple[int, ...]
-
-
-@frozen
 class WalkedRun:
     """The beginning of a run.
 
@@ -61,15 +44,29 @@ class WalkedRun:
     start: tuple[int, ...]
     instances: tuple[int, ...]
 
+    def whole(self, runs: Sequence[PackedRun]) -> PackedRun:
+        """It from an initial state on; `runs` lead to states that runs may have begun in, besides the initial ones."""
+        before = next((one for one in runs if one.end == self.start), PackedRun(self.start, (), self.start))
+        return PackedRun(before.initial, (*before.instances, *self.instances), ())
+
 
 @frozen
-class Suspect:
-    """A lasso that a walk seems to have gone through; walks judge no liveness, so its property stays unknown.
+class Occurrence(WalkedRun):
+    """The run up to the first occurrence of a claim, broken or shown: of a property, or None: of deadlock."""
+
+    claim: Property | None
+
+
+@frozen
+class WalkFinding:
+    """A property that a walk broke, or a goal that it reached.
+
+    Or a lasso that a walk seems to have gone through; walks judge no liveness, so its property stays unknown.
 
     Attributes:
         run: number of the run.
-        steps: steps from the initial state to the end of the cycle, as walked.
-        trace: a shortened one, which ints take and find fair.
+        steps: steps from the initial state to the occurrence, or to the end of the cycle, as walked.
+        trace: a shortened one, confirmed on ints.
     """
 
     run: int
@@ -112,7 +109,7 @@ class Walks:
         seconds, compile_seconds, cached, warnings: as of an exploration.
         cut: why fewer runs were made than requested; None when all were.
         sampled: where there is liveness, the beginnings of the first runs.
-        suspects: lassos suspected among them (`kraftcheck.solvers.walks.walks`).
+        suspects: lassos suspected among them.
     """
 
     program: Program = field(repr=False)
@@ -132,7 +129,7 @@ class Walks:
     warnings: tuple[str, ...]
     cut: str | None
     sampled: tuple[WalkedRun, ...] = field(default=(), repr=False)
-    suspects: tuple[Suspect, ...] = ()
+    suspects: tuple[WalkFinding, ...] = ()
 
     @property
     def pruned(self) -> Mapping[str, int]:
@@ -176,7 +173,7 @@ class _Totals:
                 step, instance = divmod(int(run.claims[number]) - 1, NO_ACTION + 1)
                 instances = [int(i) for i in run.path[:step]] + [instance] * (instance != NO_ACTION)
                 claim = claim_of(self.walker.plan, number)
-                self.first[number] = Occurrence(claim, self.number, run.start, tuple(instances))
+                self.first[number] = Occurrence(self.number, run.start, tuple(instances), claim)
         if self.walker.program.liveness.claims and self.runs < SAMPLED_RUNS:
             sampled = tuple(run.path[:SAMPLED_STEPS].tolist())
             self.sampled.append(WalkedRun(self.number, run.start, sampled))
@@ -311,21 +308,6 @@ SMALL_BUDGET = 1_000
 """Steps for shrinking what is not shown."""
 
 
-@frozen
-class WalkFinding:
-    """A property that a walk broke, or a goal that it reached.
-
-    Attributes:
-        run: number of the run.
-        steps: steps from the initial state to the occurrence, as walked.
-        trace: a shortened one, confirmed on ints.
-    """
-
-    run: int
-    steps: int
-    trace: Trace
-
-
 def moves_of(program: Program, instances: Sequence[int]) -> list[Move]:
     """Instance numbers as the engine on ints names them."""
     owner = [(number, kind.first) for number, kind in enumerate(program.kinds) for _ in kind.instances]
@@ -347,16 +329,13 @@ def confirm_occurrence(
         EngineDisagreement: when ints do not confirm it.
     """
     claim = occurrence.claim.id if occurrence.claim is not None else DEADLOCK
-    before = next(
-        (run_ for run_ in runs if run_.end == occurrence.start), PackedRun(occurrence.start, (), occurrence.start)
-    )
-    instances = (*before.instances, *occurrence.instances)
-    confirm(program, occurrence.claim, before.initial, instances, None)
-    starts = [program.layout.unpack(initial) for initial in program.initial]
-    run = shrink(engine, program.layout.unpack(before.initial), moves_of(program, instances), claim, starts, budget)
+    whole = occurrence.whole(runs)
+    confirm(program, occurrence.claim, whole.initial, whole.instances, None)
+    starts, initial = map(program.layout.unpack, program.initial), program.layout.unpack(whole.initial)
+    run = shrink(engine, initial, moves_of(program, whole.instances), claim, [*starts], budget)
     short = [program.kinds[move.action].first + move.row for move in run.moves]
     trace = confirm(program, occurrence.claim, program.layout.pack(run.start), short, None)
-    return WalkFinding(occurrence.run, len(instances), trace)
+    return WalkFinding(occurrence.run, len(whole.instances), trace)
 
 
 def confirm_findings(walks: Walks, runs: Sequence[PackedRun] = (), long_searches: int = 3) -> tuple[WalkFinding, ...]:
@@ -398,20 +377,14 @@ def with_suspects(walks: Walks, runs: Sequence[PackedRun] = ()) -> Walks:
     for walked in walks.sampled:
         waiting = [search for search in searches if search.suspect is None]
         if waiting:
-            whole = _whole(walked, runs)
+            whole = walked.whole(runs)
             first, steps = run(program, whole.initial, whole.instances)
         for search in waiting:
             search.look(walked.run, whole, first, steps)
     return evolve(walks, suspects=tuple(one.suspect for one in searches if one.suspect is not None))
 
 
-def _whole(walked: WalkedRun, runs: Sequence[PackedRun]) -> PackedRun:
-    """A run from an initial state on."""
-    before = next((one for one in runs if one.end == walked.start), PackedRun(walked.start, (), walked.start))
-    return PackedRun(before.initial, (*before.instances, *walked.instances), ())
-
-
-def unknown_text(suspect: Suspect | None, size: str) -> str:
+def unknown_text(suspect: WalkFinding | None, size: str) -> str:
     """Why a liveness property is unknown after walks of some size, and where one is suspected to break it."""
     if suspect is None:
         return f"{size} say nothing of fair behaviours"
@@ -433,7 +406,7 @@ class _Search:
 
     program: Program
     claim: Property
-    suspect: Suspect | None = None
+    suspect: WalkFinding | None = None
     tried: int = 0
     _halts: set[Any] = field(factory=set)
 
@@ -452,7 +425,7 @@ class _Search:
             self.tried += 1
             if self._breaks(first, steps[:end], start):
                 trace = minimise(self.program, self.claim, whole.initial, whole.instances[:end], start)
-                self.suspect = Suspect(number, end, trace)
+                self.suspect = WalkFinding(number, end, trace)
                 return
 
     def _breaks(self, first: Any, steps: Sequence[TraceStep], start: int) -> bool:

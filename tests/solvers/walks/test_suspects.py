@@ -13,7 +13,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.traces.path import PackedRun
-from kraftcheck.solvers.walks.walks import Suspect, with_suspects
+from kraftcheck.solvers.walks.walks import WalkFinding, with_suspects
 from tests.shared.commands import kraftcheck
 from tests.solvers.liveness.listed import listed
 from tests.solvers.liveness.naive import judge
@@ -25,7 +25,7 @@ NAME = "tests.solvers.liveness.toys:LIFT"
 WEAK = ("simulate", NAME, "--scope", "weak", "--runs", "20", "--quiet")
 
 
-def suspects(scope: str, **more: int) -> Mapping[str, Suspect]:
+def suspects(scope: str, **more: int) -> Mapping[str, WalkFinding]:
     """The suspected lassos of the lift, by property."""
     return {one.trace.claim: one for one in with_suspects(walked(program_of(LIFT, scope), **more)).suspects}
 

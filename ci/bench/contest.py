@@ -51,7 +51,6 @@ class Contender:
     """A command that is timed.
 
     Attributes:
-        name: as in the table.
         words: those of `kraftcheck`, or what makes a whole command in an empty folder; `{out}` is a folder of its own,
             `{place}` that of the case.
         told: a pattern by the name of each figure that is read from its output; none: it prints a JSON document.
@@ -64,11 +63,7 @@ class Contender:
     at_once: int = 1
 
     def command(self, folder: Path, place: Path) -> list[str]:
-        """The command in a folder.
-
-        Raises:
-            MissingToolError: for a program that is not on this machine.
-        """
+        """The command in a folder; raises MissingToolError for a program that is not on this machine."""
         own = [sys.executable, "-m", "kraftcheck"]
         words = self.words(folder) if callable(self.words) else [*own, *self.words]
         return [one.replace("{out}", str(folder / "out")).replace("{place}", str(place)) for one in words]
@@ -242,11 +237,7 @@ class Process:
         return "".join((self.folder / name).read_text("utf-8", "replace") for name in ("output.txt", "errors.txt"))
 
     def ended(self) -> dict[str, float]:
-        """What it took, once it has ended.
-
-        Raises:
-            RuntimeError: when it fails, with the end of what it says.
-        """
+        """What it took, once it has ended; raises RuntimeError when it fails, with the end of what it says."""
         _, status, used = os.wait4(self.process.pid, 0)
         seconds = time.perf_counter() - self.begun
         self.process.returncode = os.waitstatus_to_exitcode(status)
@@ -264,11 +255,7 @@ class Process:
 
 
 def said(process: Process, told: Mapping[str, str]) -> dict[str, float]:
-    """The figures that a process tells of.
-
-    Raises:
-        RuntimeError: where its output has none.
-    """
+    """The figures that a process tells of; raises RuntimeError where its output has none."""
     text = process.text()
     if not told:
         output = (process.folder / "output.txt").read_text(encoding="utf-8")

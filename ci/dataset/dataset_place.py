@@ -32,9 +32,5 @@ def dataset_place(text: str) -> AnyPath:
 
 
 def check_readable(place: AnyPath) -> None:
-    """Refuse a folder whose name readers of datasets take for a pattern or a partition.
-
-    Raises:
-        Refusal: in one line.
-    """
+    """Refuse a folder whose name readers of datasets take for a pattern or a partition; raises Refusal, in one line."""
     check_matched(Path("/", place.key) if isinstance(place, ObjectPath) else place)

@@ -97,8 +97,6 @@ class DiskRunner:
     """Runs the jobs of levels on this machine, as `ci.dataset.search.levels.LevelRunner`.
 
     Attributes:
-        kernel: functions on blocks.
-        threads: how many.
         memory: bytes for the visited set and the level that is being made.
         report: called after each round with what it found so far.
         visited: the visited states of each bucket.
@@ -308,11 +306,7 @@ class _LevelWork:
 
 @frozen
 class DiskEngine:
-    """Levels in files, as `ci.dataset.search.committed.LevelEngine`.
-
-    Attributes:
-        threads, memory: what a runner may take.
-    """
+    """Levels in files, as `ci.dataset.search.committed.LevelEngine`."""
 
     name, buckets, target = "disk", BUCKETS, None
     threads: int

@@ -151,8 +151,6 @@ class DecodingTable:
     """The table by which packed states are decoded.
 
     Attributes:
-        words: of a packed state.
-        fields: as columns.
         actions: by number of the instance.
         claims: about states, in the order of their bits.
     """
@@ -181,7 +179,6 @@ class RunDocument:
     Attributes:
         identity: what was explored, by name.
         run: drawn when it was begun; nobody else's.
-        table: the decoding table.
     """
 
     identity: Mapping[str, Any]
@@ -190,22 +187,14 @@ class RunDocument:
 
     @classmethod
     def of(cls, document: Any) -> RunDocument:
-        """The content of a document.
-
-        Raises:
-            ValueError: naming the place of what is not as it is written.
-        """
+        """The content of a document; raises ValueError, naming the place of what is not as it is written."""
         table = dict.fromkeys((one.name for one in fields(DecodingTable)), as_it_is)
         parts = read_fields(document, {"identity": _identity, "run": matching(TOKEN), **table})
         return cls(parts.pop("identity"), parts.pop("run"), DecodingTable(**parts))
 
     @classmethod
     def written(cls, identity: Mapping[str, Any], run: str, table: DecodingTable) -> dict[str, Any]:
-        """The document that is read as this again.
-
-        Raises:
-            Refusal: for a name that would not be read.
-        """
+        """The document that is read as this again; raises Refusal for a name that would not be read."""
         document = {"identity": dict(identity), "run": run, **table.document()}
         try:
             cls.of(document)
@@ -265,11 +254,7 @@ def decoding(traced: Program) -> DecodingTable:
 
 
 def fields_of(layout: Layout) -> tuple[FieldColumn, ...]:
-    """The fields of states as columns.
-
-    Raises:
-        ValueError: for a name that a dataset does not take.
-    """
+    """The fields of states as columns; raises ValueError for a name that a dataset does not take."""
     told = spellings(layout)
     return tuple(
         FieldColumn(slot.path or "state", slot.word, slot.shift, slot.domain.bits, slot.domain.lo,

@@ -39,7 +39,6 @@ class Copies:
     """Copies of the level files of a dataset.
 
     Attributes:
-        data: the dataset.
         folder: where they are; a file that was not fetched is empty there, so that it is not read as one of no rows.
         fetched: depths of the levels that are here.
     """
@@ -139,8 +138,6 @@ class DuckDBEngine:
     """See `Engine`.
 
     Attributes:
-        connection: to a database in memory.
-        data: the dataset.
         verifies: whether files are compared with their digests before a question reads them.
         copies: of the level files on this disk, where the dataset is at a URL.
         verified: depths of the levels that were.
@@ -251,11 +248,7 @@ class DuckDBEngine:
             raise Refusal(f"the query: {_said(error)}") from error
 
     def _question(self, sql: str) -> str:
-        """The one question in the SQL.
-
-        Raises:
-            Refusal: when it is none, or not one.
-        """
+        """The one question in the SQL; raises Refusal when it is none, or not one."""
         import duckdb
 
         statements = self.connection.extract_statements(sql)

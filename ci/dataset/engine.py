@@ -36,9 +36,7 @@ class Answer:
     """The answer to a question.
 
     Attributes:
-        columns: names.
         rows: the first ones, as many as were asked for.
-        more: whether there are others.
         complete: whether the space is whole; else the answer is about the levels so far.
     """
 

@@ -101,9 +101,7 @@ class CandidateFile:
     """The file of one attempt of a task of the first stage; as a context it removes the file when something fails.
 
     Attributes:
-        spec: sizes.
         folder: where it is made, once there is something to write.
-        source: the task.
     """
 
     spec: BlockSpec
@@ -221,7 +219,6 @@ class Candidates:
 
     Attributes:
         lo, hi: the first bucket, and the one after the last.
-        size: how many.
         blocks: them, those of a bucket in the order of sources and parts.
     """
 
@@ -406,12 +403,7 @@ def exchange_folder(where: Path) -> Iterator[Path]:
 
 @frozen
 class LocalJobs:
-    """Runs jobs on the threads of this machine.
-
-    Attributes:
-        spec: as of the protocol.
-        cores: how many threads.
-    """
+    """Runs jobs on the threads of this machine."""
 
     spec: BlockSpec
     cores: int

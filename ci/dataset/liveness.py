@@ -94,7 +94,6 @@ class CollectedEdges:
     Attributes:
         places: of the states, ascending: so they are by depth.
         starts, targets, instances: the steps, sorted by source.
-        room: where arrays of steps are made.
     """
 
     places: Numbers
@@ -231,12 +230,8 @@ class CommittedLiveness:
     """The search for fair behaviours in a committed run.
 
     Attributes:
-        runner: runs the jobs.
-        log, commits: the run.
-        program: what was explored.
         memory: bytes that a region may take in this process.
         report: called after each round with its number and how many rows it has.
-        rounds: rounds so far.
         computed: those of them that were not there from a run before.
         collect: bytes up to which the steps of a region are in memory, and not in a file; None: `memory`.
     """

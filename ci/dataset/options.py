@@ -19,7 +19,6 @@ class DatasetPart:
         out: the dataset; None: it was not kept.
         resumed: the level after which an earlier run was taken up; None: it was not.
         costs: by depth what its job cost.
-        engine: `spark` or `disk`.
     """
 
     handed_over: int | None

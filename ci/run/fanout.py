@@ -72,11 +72,7 @@ class Shard:
             raise Refusal(f"--shard {self}: there are {count} parts, so some shards are empty; take a smaller N")
 
     def of_parts(self, parts: Sequence[Part]) -> list[Part]:
-        """Its parts: every N-th one.
-
-        Raises:
-            Refusal: as `check` does.
-        """
+        """Its parts: every N-th one; raises Refusal as `check` does."""
         self.check(len(parts))
         return list(parts[self.number - 1 :: self.of])
 

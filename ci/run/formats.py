@@ -160,12 +160,7 @@ def _functions(chosen: Subject, claim: Property | None) -> Iterator[Any]:
 
 @frozen
 class CheckedRule:
-    """A rule that a property checks.
-
-    Attributes:
-        id, says, source: of the rule.
-        place: where it is written.
-    """
+    """A rule that a property checks."""
 
     id: str
     says: str

@@ -41,14 +41,12 @@ class JudgedProperty:
     """A property with its verdict in words.
 
     Attributes:
-        id: of the property.
         kind: of the property, or `deadlock`.
         verdict: `holds`, `refuted 3`, `vacuous`, ...; walks say `nothing found`, which is no proof, and `shown`.
         detail: why, in words.
         passed: whether the verdict is the one that it must be.
         expected: the verdict that it must be.
         claim: the property; None for deadlock, and for one that the system does not have.
-        trace: the counterexample.
         at: where the source is that decides so, if that is not the property's own place.
     """
 
@@ -83,10 +81,7 @@ class JudgedRun:
     """The properties that one engine judged of one subject.
 
     Attributes:
-        subject: the system at its setting.
         engine: `explore`, `prove` or `simulate`.
-        properties: in the order of the report.
-        seconds: how long it took.
         options: other words of the command that does it again.
         folder: where that command is to be run, seen from the working folder; empty: there.
     """

@@ -382,8 +382,6 @@ class WalkQuestion:
     """The question for random walks: which properties some of them break, and which goals they reach.
 
     Attributes:
-        chosen: the subject.
-        plan: what is drawn.
         files: the traces at whose ends the walks start, as the command line names them.
         long_searches: counterexamples that are worth a long search for a shorter run.
     """

@@ -121,11 +121,7 @@ def _row(run: JudgedRun, one: JudgedProperty) -> str:
 
 @frozen
 class ReportFiles:
-    """The reports that are wanted.
-
-    Attributes:
-        junit, sarif: files to write; None: none.
-    """
+    """The reports that are wanted."""
 
     junit: Path | None = None
     sarif: Path | None = None

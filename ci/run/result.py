@@ -91,11 +91,7 @@ def frame_of(table: Any) -> Any:
 
 
 def _extra(package: str, extra: str) -> Any:
-    """A package of an extra.
-
-    Raises:
-        Refusal: where it is not installed.
-    """
+    """A package of an extra; raises Refusal where it is not installed."""
     try:
         return importlib.import_module(package)
     except ModuleNotFoundError as error:
@@ -186,9 +182,7 @@ class Result:
         document: the report as plain values, as `--json` writes it.
         program: what was judged, for drawings of traces.
         rows: the verdicts in words, for reports to CI systems.
-        last_line: the result in a line.
         size: what was covered, in words.
-        seconds: how long it took.
         options: further words of the command that does it again.
         exploration: the explored space, where the engine is `explore`.
         walked: the walks, where the engine is `simulate`.
@@ -301,11 +295,7 @@ class Result:
         return trace
 
     def states(self) -> States:
-        """Every reachable state.
-
-        Raises:
-            ValueError: where the engine explored nothing, or did not keep the states.
-        """
+        """Every reachable state; raises ValueError where the engine explored nothing, or did not keep the states."""
         if self.exploration is None:
             raise ValueError(f"{self.engine} keeps no states; use explore")
         if self.exploration.store is None:

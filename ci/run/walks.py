@@ -124,11 +124,7 @@ def walked_by(cluster: Cluster, chosen: Subject, quiet: bool) -> Chunks:
 
 
 def _chunk_of(asked: bytes, key: str, numbers: range) -> WalkedChunk:
-    """The runs with these numbers, on a worker.
-
-    Raises:
-        SystemFault: where the worker makes another program of the system than the driver.
-    """
+    """The runs with these numbers, on a worker."""
     walker = _walker(asked)
     check_same(walks_key(walker.program), key)
     with ThreadPool(1) as pool:
@@ -171,8 +167,6 @@ class Walked:
     """Random walks of a subject, with what came out.
 
     Attributes:
-        subject: what was walked.
-        plan: what was drawn.
         walks: as the engine reports them, with the lassos that they seem to show.
         findings: what breaks a property, confirmed on ints.
         witnesses: what shows a goal, confirmed on ints.

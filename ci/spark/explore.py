@@ -129,7 +129,6 @@ class SparkEngine:
     """Spark, as `ci.dataset.search.committed.LevelEngine`.
 
     Attributes:
-        master, conf: where Spark runs, and its settings.
         threads: of the session, where it is local.
         memory: bytes that arcs or a region may take in the driver.
         small: levels with fewer states are expanded in the driver.

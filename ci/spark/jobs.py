@@ -113,7 +113,6 @@ class SparkCluster:
     """A session and what was shipped to it.
 
     Attributes:
-        session: the Spark session.
         shipped: gives the spec on a worker.
         spec: the same on the driver.
         log: where Spark's messages go.

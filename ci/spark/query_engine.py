@@ -73,8 +73,6 @@ class SparkEngine:
     """See `Engine`.
 
     Attributes:
-        session: the Spark session.
-        data: the dataset.
         messages: where Spark's messages go.
     """
 

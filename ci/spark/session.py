@@ -105,11 +105,7 @@ def check_packages(engine: str = "spark") -> None:
 
 
 def check_pyarrow() -> None:
-    """Refuse to read a dataset without the package that reads Parquet.
-
-    Raises:
-        Refusal: saying what to install.
-    """
+    """Refuse to read a dataset without the package that reads Parquet; raises Refusal, saying what to install."""
     try:
         __import__("pyarrow")
     except ImportError as error:
@@ -117,11 +113,7 @@ def check_pyarrow() -> None:
 
 
 def parse_conf(words: tuple[str, ...]) -> dict[str, str]:
-    """Spark settings as typed, `KEY=VALUE` each.
-
-    Raises:
-        Refusal: for anything else.
-    """
+    """Spark settings as typed, `KEY=VALUE` each; raises Refusal for anything else."""
     settings = {}
     for word in words:
         key, equals, value = word.partition("=")

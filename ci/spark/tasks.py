@@ -142,11 +142,7 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
 
 
 def _check_buckets(item: Candidates, counts: npt.NDArray[np.int64]) -> None:
-    """Check that states are of the buckets whose visited states they were compared with.
-
-    Raises:
-        LostCandidatesError: when some are of another bucket.
-    """
+    """Check that states are of the buckets whose visited states they were compared with."""
     if counts[: item.lo].any() or counts[item.hi :].any():
         raise LostCandidatesError(f"candidates of the buckets {item.lo} to {item.hi - 1} are of other buckets")
 

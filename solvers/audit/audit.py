@@ -181,8 +181,6 @@ class Auditor:
 
     Attributes:
         program, engines, sampling: as `audit_space` takes them.
-        comparison: compares a state.
-        costs: what that costs.
         states, transitions, refused, cost: counted so far.
     """
 
@@ -253,11 +251,7 @@ class Auditor:
 
 @define
 class VisitedSpace:
-    """The levels of a visited set, as `sampling.Space`.
-
-    Attributes:
-        store: the visited set.
-    """
+    """The levels of a visited set, as `sampling.Space`."""
 
     store: VisitedSet
 

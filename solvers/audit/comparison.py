@@ -193,7 +193,6 @@ class Comparison:
     """Compares states of one program.
 
     Attributes:
-        program: what was traced and compiled.
         visited: whether a packed state is among those found; None where the search is not complete.
         integers: the system, whose parts are read a second time.
         owner: for each action instance the number of its kind.

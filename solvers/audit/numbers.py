@@ -72,11 +72,7 @@ def bare(path: str) -> str:
 
 @frozen
 class Own:
-    """A program beside its own rules.
-
-    Attributes:
-        program: the program.
-    """
+    """A program beside its own rules."""
 
     program: Program
 
@@ -113,12 +109,7 @@ class Own:
 
 @frozen
 class Words:
-    """The terms of a program in a state; each is evaluated once there, and once for each step.
-
-    Attributes:
-        program: the program.
-        values: of terms, by index.
-    """
+    """The terms of a program in a state; each is evaluated once there, and once for each step."""
 
     program: Program
     values: dict[int, int]
@@ -143,8 +134,6 @@ class OfNumber:
     """A program of any number beside the rules of a number.
 
     Attributes:
-        program: of any number.
-        system, setting: of the number.
         layout, numbers: of its states, and how many there are, by bound.
     """
 
@@ -235,7 +224,6 @@ class ByPlace:
     """The terms of any number in a state with few.
 
     Attributes:
-        of, places: the rules of few, and the terms as they are read there.
         held: the words of the state by field and place.
     """
 

@@ -112,7 +112,6 @@ class _Ways:
     """The ways that the rules of a program take with words.
 
     Attributes:
-        program: the program.
         state: words of a state that are no terms of the program.
     """
 
@@ -147,11 +146,7 @@ class _Ways:
         return self._ways[name]
 
     def compare_parts(self, system: System, few: Setting) -> None:
-        """Compare the ways in which a system makes its parts for any number, and with few.
-
-        Raises:
-            SystemFault: naming the first turn that is taken with few alone.
-        """
+        """Compare the ways in which a system makes its parts for any number, and with few."""
         for name in ("layout", "actions", "properties", "lemmas"):
             make, taken = getattr(system, name), set[Any]()
             way = self.of(name, make, self.program.setting)
@@ -174,11 +169,7 @@ class _Ways:
             yield from ((_of_action(claim, kind), claim.parts, (step,)) for claim in program.steps)
 
     def compare_rules(self, few: _Ways) -> None:
-        """Compare the ways of rules that are traced for any number with those of few, whose fields are others.
-
-        Raises:
-            SystemFault: naming the first turn that is taken with few alone.
-        """
+        """Compare the ways of rules that are traced for any number with those of few, whose fields are others."""
         said = few.program.setting.text()
         ways = {name: self.of(name, rule, *subject) for name, rule, subject in self.rules()}
         for name, way in ways.items():
@@ -205,11 +196,7 @@ class _StateComparison:
         self._turns: list[str] = []
 
     def check(self) -> None:
-        """Compare every rule.
-
-        Raises:
-            SystemFault: for the first that differs.
-        """
+        """Compare every rule; raises SystemFault for the first that differs."""
         program = self._program
         if (rule := self._of.described()) is not None and program.initially:
             traced = description(given_states(program.system, program.setting)) or rule

@@ -51,7 +51,6 @@ class SuccessorMemo:
     """The memo of one process. At most one expansion uses it at a time.
 
     Attributes:
-        words: words of a packed state.
         slots: entries; a power of two.
         control: where things are, for `recall`.
     """
@@ -288,7 +287,6 @@ class Expansion:
     """One task's expansion of states into blocks of candidates.
 
     Attributes:
-        kernel: the functions.
         capacity: records held before they are emptied into blocks.
         memo: of successors generated before, begun for this expansion; None: without one.
         frame: counters, as `frame.FramePlan` lays them out.

@@ -296,12 +296,7 @@ class _Form:
 
 
 class _Table:
-    """One table of a compact set, and its control block.
-
-    Attributes:
-        form: what it looks like.
-        bytes, control: where it lies.
-    """
+    """One table of a compact set, and its control block."""
 
     def __init__(self, form: _Form) -> None:
         self.form = form
@@ -319,7 +314,6 @@ class CompactBucket:
     """The visited states of one bucket.
 
     Attributes:
-        kernel: the functions.
         budget: most bytes that its table may take; while it grows, the one before stands beside it.
     """
 

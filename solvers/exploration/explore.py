@@ -161,7 +161,6 @@ class SearchProgress:
         depth: steps from the initial states to those being expanded.
         generated, distinct: transitions taken (and initial states), different states.
         queue: states of this depth, or of this sweep, that wait.
-        seconds: since the search began.
         sweep: number of the backward sweep; 0 before the backward search.
     """
 
@@ -178,7 +177,6 @@ class Exploration:
     """The result of an exploration.
 
     Attributes:
-        program: what was explored.
         verdicts: one for each property, deadlock last.
         distinct, generated, depth: size of the space; generated counts initial states and every transition taken.
         levels: distinct states by depth.
@@ -235,11 +233,7 @@ class Exploration:
         return by_field(self.prunings)
 
     def verdict(self, claim: str) -> PropertyVerdict:
-        """The verdict of a property by its id.
-
-        Raises:
-            KeyError: for an unknown id.
-        """
+        """The verdict of a property by its id; raises KeyError for an unknown id."""
         return {verdict.claim: verdict for verdict in self.verdicts}[claim]
 
     def states(self) -> Iterator[tuple[int, ...]]:

@@ -209,7 +209,6 @@ class FairCycle:
     """The search for a cycle.
 
     Attributes:
-        sweeps: the region and the constraints.
         within: the states of its component, and maybe others, which are left out where they are met: used up.
         state: where the cycle is to begin.
     """

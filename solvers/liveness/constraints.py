@@ -24,7 +24,6 @@ class Constraint:
     """A fairness constraint as the sweeps see it.
 
     Attributes:
-        strong: whether it is strong.
         instances: numbers of the action instances it is about.
         cuts: cut bits (`edge_kernel`) of the kinds of these.
         visits: it stands for a set of states that are visited again and again: those where it is excused. It is

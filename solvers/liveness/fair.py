@@ -55,7 +55,6 @@ class LateRises:
     """The late rises of one sweep.
 
     Attributes:
-        edges: the region.
         states: for each part of the sweep with late rises the least state that rose, ascending.
         bits: for each number of these parts the bits that all those states have together.
     """
@@ -90,7 +89,6 @@ class Marking:
         enabled: for each state the bits whose steps it enables.
         steps: for each class of edges the bits that it is a step for.
         weak: the bits that a state has that does not enable their steps.
-        full: all bits.
         labels: marks rise along edges between states of the same one alone; None: along all.
         guides: of the states, which are followed, and noted for a next time; None: there are none.
     """
@@ -110,12 +108,9 @@ class Closing:
     """Sweeps that raise marks. In the first two each state is looked at that has not all bits.
 
     Attributes:
-        edges: the region.
         kind: the type of classes of edges.
-        marking: what is marked.
         listed: the edges of wanted states of a block, by thread and number.
         stored, waiting: edges that are kept, and those kept for these sweeps alone.
-        sweep: how many there were.
         arc_bytes: bytes of a list of edges.
     """
 
@@ -241,14 +236,12 @@ class SweepControl:
     """How sweeps run.
 
     Attributes:
-        threads: how many.
         stop: set from outside to end them; then StoppedError is raised.
         report: called after each sweep with their number.
         budget: bytes of memory for edges that are kept.
         scratch: folder for a file of those that have no room there; None: they are computed again.
         spare: bytes for a list of edges that marks follow where many sweeps do not suffice.
         many: after so many sweeps of one kind marks follow that list; at least 2.
-        sweeps: how many there were.
         stored: most bytes of edges that were kept at once, with those that were lent.
     """
 
@@ -268,10 +261,8 @@ class Sweeps:
     """Sweeps over a region under fairness constraints.
 
     Attributes:
-        edges: the region.
         kinds: for each action instance the class of its edges.
         groups: the constraints, in order, `GROUP` to a group.
-        control: how they run.
         cut: states with a step that a domain cut, or whose target is not visited; as far as edges were computed.
         unfinished: some states are kept from which no fair behaviour stays.
     """

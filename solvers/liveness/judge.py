@@ -58,9 +58,7 @@ class Liveness:
 
     Attributes:
         findings: one for each liveness property; None: it did not take place, or not to its end.
-        reason: why it did not.
         sweeps: how often it swept over states.
-        seconds: how long it took.
         memory: most bytes in use at once, what the search had visited among it.
     """
 
@@ -120,9 +118,6 @@ class ClaimSearch:
     """The search for what breaks one property of a program.
 
     Attributes:
-        program, number: the property.
-        space: what was visited.
-        control: how it sweeps.
         room: bytes that it may take for edges, with what it needs for each state.
         spare: bytes beyond these that are left.
     """

@@ -19,7 +19,6 @@ class Run:
 
     Attributes:
         states: the one that it begins in, and those that each instance leads to.
-        instances: its action instances.
     """
 
     states: tuple[int, ...]
@@ -47,8 +46,6 @@ class Runs:
     """Which states of a region were reached from where runs begin, and by which state before.
 
     Attributes:
-        edges: the region.
-        marks: of its states.
         origin: for each that was reached the state before, `OUTSIDE` where a run begins; None: it is not kept.
         check_stop: called before each block; it raises an error to end the search.
     """

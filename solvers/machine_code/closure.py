@@ -42,8 +42,6 @@ class HeldArcs:
 
     Attributes:
         ways: the bits that flow back through each way.
-        marks: of the states.
-        arcs: how many there are.
     """
 
     ways: npt.NDArray[np.uint64]

@@ -68,7 +68,6 @@ class Kernel:
     Attributes:
         program, plan, geometry: what was compiled.
         effort: at least this much of the compiler's.
-        library: the loaded code.
         expand, insert, rehash: kernel functions, as described in `kernel` and `table`.
         shard_of: shard of a packed state at an address.
         cached: whether the code came from the cache.
@@ -149,12 +148,10 @@ class Compiler:
     """Makes the code of one program, and counts the time that it takes.
 
     Attributes:
-        program: the program.
         cache_dir: folder for compiled code; None: keep none.
         clock: seconds, from any origin.
         on_compile: called before code is made that the cache does not have.
         seconds: time taken so far.
-        kernels: all so far.
     """
 
     program: Program

@@ -75,11 +75,7 @@ def portable() -> CodeTarget:
 
 
 def check_target(made_for: CodeTarget, worker: CodeTarget) -> None:
-    """Refuse code that this processor would trap on.
-
-    Raises:
-        ForeignCodeError: naming what is missing.
-    """
+    """Refuse code that this processor would trap on; raises ForeignCodeError, naming what is missing."""
     code_architecture, worker_architecture = made_for.triple.split("-")[0], worker.triple.split("-")[0]
     if code_architecture != worker_architecture:
         raise ForeignCodeError(

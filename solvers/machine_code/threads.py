@@ -14,9 +14,6 @@ class ThreadPool:
     """Runs numbered jobs on a fixed number of threads, of which the caller's is one.
 
     Each thread takes jobs in increasing order.
-
-    Attributes:
-        threads: how many.
     """
 
     threads: int

@@ -75,7 +75,6 @@ class FramePlan:
         fired: transitions taken, for each kind.
         pruned: transitions cut because they left a domain, for each of `crossings`.
         covered: for each kind the first of its words "ever true", then "ever false".
-        size: length of a frame.
         crossings: the bounds that transitions may cross.
     """
 

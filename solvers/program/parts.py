@@ -109,11 +109,7 @@ def free_arguments(action: Action, graph: Graph) -> Choices:
 
 
 def _checked(action: Action) -> Mapping[str, Sequence[Any]]:
-    """The values of each parameter.
-
-    Raises:
-        SystemFault: when one of them has no values to go through.
-    """
+    """The values of each parameter; raises SystemFault when one of them has no values to go through."""
     for name, values in action.parameters.items():
         if not isinstance(values, Sequence | Family):
             raise SystemFault(f"action {action.name}: the values of {name} are {described(values)}, no range or list")

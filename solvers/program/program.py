@@ -27,7 +27,6 @@ class FairConstraint:
     """A fairness constraint, traced.
 
     Attributes:
-        steps: what is fair.
         instances: numbers of the action instances whose steps it is about.
         excused: truth that none of them need be taken.
     """
@@ -47,9 +46,7 @@ class LivenessClaim:
     """A liveness property, traced.
 
     Attributes:
-        claim: the property.
         premise: truth that a state begins the wait for the goal: of `leads_to` its premise, of the others true.
-        goal: truth of its predicate.
         constraints: numbers of the constraints that every behaviour satisfies which it is about.
     """
 
@@ -64,7 +61,6 @@ class LivenessClaims:
     """The liveness properties of a program.
 
     Attributes:
-        claims: the properties.
         constraints: what is fair, of the system and of single properties.
     """
 
@@ -96,7 +92,6 @@ class RecoversClaim:
     """A `recovers` property, traced.
 
     Attributes:
-        claim: the property.
         when: truth that a state is concerned.
         goal: truth that a state satisfies it.
         allowed: for each action instance whether the way out may use it.
@@ -176,7 +171,6 @@ class Kind:
     """One action kind, traced.
 
     Attributes:
-        action: the action.
         first: number of its first instance among all instances.
         instances: argument values by name, one mapping for each instance.
         variables: argument leaves as terms.

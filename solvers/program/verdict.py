@@ -93,7 +93,6 @@ class Trace:
 
     Attributes:
         initial: the state it starts in.
-        steps: what happened then.
         claim: id of the property it is about.
         kind: `always`, `step`, `sometimes`, `happens`, `recovers`, `deadlock`, `run`, or one of `LIVENESS`.
         failing: names of the conjuncts that fail at its end (none for goals and `deadlock`).
@@ -201,9 +200,7 @@ class PropertyVerdict:
     """A property and what was found about it.
 
     Attributes:
-        claim: its id.
         kind: `always`, `step`, `sometimes`, `happens`, `recovers`, `deadlock` or one of `LIVENESS`.
-        verdict: what was found.
         depth: steps of the witness or counterexample, if any.
     """
 
@@ -226,7 +223,6 @@ class Truths:
     """Asks rules, and reads their answers.
 
     Attributes:
-        graph: holds every term.
         ask_twice: whether each rule has to give its answer twice; a graph that mutates rules answers once.
         anew: the actions by name as the system gave them when it was asked again, which are asked the second time.
     """
@@ -302,11 +298,7 @@ class Truths:
         return self.truth(what, self.answer(what, question))
 
     def truth(self, what: str, value: Any, rule: Callable[..., Any] | None = None) -> Term:
-        """An answer that has to be a truth.
-
-        Raises:
-            SystemFault: when it is none.
-        """
+        """An answer that has to be a truth; raises SystemFault when it is none."""
         if isinstance(value, bool):  # of a term it says so where the term is a truth
             return self.graph.lift(value)
         mend = "return one" if value is None else "return a comparison, or all_of() of some"

@@ -61,8 +61,6 @@ class RecoverabilityFinding:
     """The result of a backward search for one property.
 
     Attributes:
-        claim: the property.
-        concerned: states that it is about.
         failing: those of them that do not satisfy it themselves.
         unrecoverable: the run to the shallowest of them from which no run leads to a state that satisfies it.
         uncertain: the depth of the shallowest that recovers, if at all, only where the exploration did not go.
@@ -122,13 +120,8 @@ class BackwardSearch:
     """One backward search.
 
     Attributes:
-        kernel: the compiled program.
-        store: every state found.
-        threads: how many threads.
-        stop: set from outside to end it.
         report: called now and then with the number of the sweep and the states that wait in it.
         room: bytes that listed steps may take.
-        sweeps: how many sweeps there were.
     """
 
     kernel: Kernel
@@ -257,7 +250,6 @@ class Recoverability:
     Attributes:
         findings: one for each `recovers` property; None: it did not take place, or not to its end.
         sweeps: how often it swept over all states.
-        seconds: how long it took.
     """
 
     findings: tuple[RecoverabilityFinding, ...] | None

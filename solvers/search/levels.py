@@ -24,9 +24,7 @@ class Round:
     """Some chunks of a level, and their candidates.
 
     Attributes:
-        number: of the round in its level.
         ranges: for each chunk and shard the first state, and the one behind the last.
-        chunks: how many.
         batches: for each chunk the buffers that it filled.
         places: for each chunk the address of its ranges.
         candidates: addresses of the buffers' addresses and of the numbers of records, and how many buffers.
@@ -230,15 +228,8 @@ class Search:
     """One exploration, level by level.
 
     Attributes:
-        kernel: the compiled program.
-        limits: where it may be cut.
-        threads: how many threads.
-        stop: set from outside to end it.
-        on_round: called after each round.
         on_level: called before a level is expanded; true cuts the search there.
         recompile: makes faster code, called when the search turns out long; None: keep the code.
-        store: the visited set.
-        buffers: one for each thread.
         orders: how the reduction of orders goes; None: every order is followed.
         levels: distinct states found at each depth.
         claims: for each claim that occurred, the mark of its first occurrence.

@@ -159,7 +159,6 @@ class Instance:
     """An action instance.
 
     Attributes:
-        number: of the instance.
         guard: truths of the state that must all hold; a constant one is false.
         after: for each layout slot, the leaf after the effect.
         unchecked: slots whose new value may leave the domain.
@@ -178,8 +177,6 @@ class Specialiser:
     """Rewrites terms of a program into a graph of its own, with given values of some variables.
 
     Attributes:
-        program: whose terms.
-        graph: where to.
         state: what stands for the state there, one term for each layout slot; new variables unless given.
     """
 
@@ -292,13 +289,7 @@ def by_orders(program: Program) -> Program:
 
 @define
 class _Tables:
-    """Collects the tables of a program.
-
-    Attributes:
-        program: of which.
-        made: its terms as those of the state alone.
-        reader: follows bits through them.
-    """
+    """Collects the tables of a program."""
 
     program: Program
     made: Specialiser = field(init=False)
@@ -400,8 +391,6 @@ class OrderBlocks:
     """What the threads of a search share, and what each has of its own.
 
     Attributes:
-        orders: the independence of the program.
-        threads: how many.
         controls: the address of each shard's control block.
         ends: for each shard the states up to the end of the level that is expanded.
         blocks: one row for each thread.

@@ -62,11 +62,7 @@ def canonical(program: Program, packed: Sequence[int]) -> Packed:
 
 @define
 class Inspection:
-    """Compares the observations of the search in a state and in its images.
-
-    Attributes:
-        kernel: the compiled, reduced program.
-    """
+    """Compares the observations of the search in a state and in its images."""
 
     kernel: Kernel
     _successors: Any = field(init=False)

@@ -68,11 +68,8 @@ class Shard:
     """One part of the visited set.
 
     Attributes:
-        kernel: the code that works on it.
         budget: most bytes that it may take.
         states, parents, actions: arrays by index; only the first `count` rows mean anything. They never move.
-        table: the open-addressing table.
-        control: the block that the kernel reads and writes.
         marks: one for each state, once a backward search began.
         room: most states that it may hold; there are rows for one batch more.
     """

@@ -22,8 +22,6 @@ class Node:
     """A state of a neighbourhood.
 
     Attributes:
-        packed: the state.
-        distance: steps from the first state.
         origin: number of the node and action instance by which it was first reached; None: it is the first state.
         broken: ids of what fails in it: invariants, and `deadlock`.
         breaking: ids of the step properties that some step from it breaks.
@@ -52,7 +50,6 @@ class Neighbourhood:
     """The nearest states that can follow a state.
 
     Attributes:
-        program: of the states.
         nodes: the first state, then by distance.
         edges: every step between two of them.
     """
@@ -136,8 +133,6 @@ class Group:
 
     Attributes:
         nearest: number of its node with the least distance.
-        distance: of that node.
-        members: how many states it has.
         values: the chosen fields of these states as text.
         broken: ids of what fails in one of its states.
         breaking: ids of the step properties that a step from one of its states breaks.

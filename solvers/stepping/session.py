@@ -39,8 +39,6 @@ class PropertyStatus:
     """One property at one step.
 
     Attributes:
-        claim: the property.
-        finding: what the step says of it.
         failing: the conjuncts that are false there, also of a goal that is not shown.
     """
 
@@ -127,11 +125,7 @@ class Session:
 
     @classmethod
     def begin(cls, program: Program, start: int = 0) -> Session:
-        """A session in an initial state.
-
-        Raises:
-            StepRefused: where there is none of this number.
-        """
+        """A session in an initial state; raises StepRefused where there is none of this number."""
         if not 0 <= start < len(program.initial):
             raise StepRefused(f"there is no initial state {start}; numbers are 0..{len(program.initial) - 1}")
         return cls(program, start)

@@ -264,11 +264,7 @@ def _variables(state: Any) -> dict[str, Any]:
 
 
 def recipe(document: Any) -> Recipe:
-    """The recipe in a trace document.
-
-    Raises:
-        TraceError: naming the key that is missing, malformed or unknown.
-    """
+    """The recipe in a trace document; raises TraceError, naming the key that is missing, malformed or unknown."""
     about = _get(_get(document, "#meta", dict, ""), "kraftcheck", dict, "#meta")
     version = _get(about, "version", int, "#meta.kraftcheck")
     if version != FORMAT_VERSION:

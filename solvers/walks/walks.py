@@ -35,9 +35,7 @@ class WalkedRun:
     """The beginning of a run.
 
     Attributes:
-        run: its number.
         start: packed state that it began in.
-        instances: its action instances.
     """
 
     run: int
@@ -79,9 +77,7 @@ class WalkProgress:
     """The progress of a simulation after a chunk of runs.
 
     Attributes:
-        runs, steps: done so far.
         distinct: different states visited, by 64-bit fingerprint.
-        goals: goals reached.
         seconds: since the walks began.
     """
 
@@ -97,12 +93,10 @@ class Walks:
     """The result of random walks; the absence of findings is no proof.
 
     Attributes:
-        program: what was walked.
         runs, steps, seed: runs finished, steps of all of them together, seed.
         broken: the first occurrence of each property that does not hold, deadlock included.
         goals_shown: the first occurrence of each goal that was reached.
         goals_missed: goals that no run reached.
-        steps_by_action: steps by action.
         prunings: the transitions that a field's domain cut, each as often as it was met.
         fault: why some steps that a walk might have taken were left out and should not be; None where none was.
         curve: progress after each chunk of runs.
@@ -205,7 +199,6 @@ class WalkedChunk:
     """Runs that follow each other.
 
     Attributes:
-        runs: in their order.
         frame: what their frames counted, all together.
     """
 
@@ -396,13 +389,7 @@ def unknown_text(suspect: WalkFinding | None, size: str) -> str:
 
 @define
 class _Search:
-    """The search for a lasso that breaks one property.
-
-    Attributes:
-        program, claim: the property.
-        suspect: the first one.
-        tried: lassos tried on ints.
-    """
+    """The search for a lasso that breaks one property."""
 
     program: Program
     claim: Property

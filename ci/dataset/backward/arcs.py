@@ -157,9 +157,7 @@ class ArcsJob:
     """The job.
 
     Attributes:
-        folder: where files go.
         numbering: the numbers of the states, and the parts, one for each task of the second stage.
-        visited: all committed levels.
         splits: for each task of the first stage the groups that it expands: depth, first group, the one after the last.
         question: the liveness property whose region is listed; None: the ways back are.
     """

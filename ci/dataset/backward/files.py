@@ -146,7 +146,6 @@ class Round:
     """What a round left.
 
     Attributes:
-        parts: the files.
         counts: numbers that the search needs of it; the first is that of its rows.
     """
 
@@ -174,7 +173,6 @@ class RoundLog:
     """The rounds of a search.
 
     Attributes:
-        folder: where they are.
         of: what they belong to; those of anything else are dropped.
         stop: set from outside; then no further round is computed, but StoppedError raised.
         report: called after each round that is computed with how many there were, and the rows of this one.

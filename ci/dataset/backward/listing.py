@@ -30,13 +30,7 @@ HERE_TRANSITIONS = 1 << 20
 
 @frozen
 class Listing:
-    """The listing of the arcs of a committed run.
-
-    Attributes:
-        runner: runs the job.
-        log, commits: the run.
-        program: what was explored.
-    """
+    """The listing of the arcs of a committed run."""
 
     runner: JobRunner
     log: CommitLog

@@ -56,9 +56,6 @@ class CommittedBackward:
     """One backward search over a committed run.
 
     Attributes:
-        runner: runs the jobs.
-        log, commits: the run.
-        program: what was explored.
         memory: bytes that arcs may take in this process.
         report: called after each round with its number and how many marks rose in it.
         resumed: rounds that were there from a search before; None: not even arcs were.
@@ -103,11 +100,7 @@ class CommittedBackward:
         return Recoverability(findings, self.rounds, time.monotonic() - start)
 
     def _judged(self, stop: threading.Event) -> tuple[RecoverabilityFinding, ...]:
-        """The findings, once no mark can rise.
-
-        Raises:
-            StoppedError: when it is stopped.
-        """
+        """The findings, once no mark can rise; raises StoppedError when it is stopped."""
         done = self._rounds.round("arcs", lambda: self._listed(stop))
         numbering = self._listing.numbering(len(done.parts))
         marks = self._own_marks(done.parts, numbering)

@@ -57,7 +57,6 @@ class JobResult:
     """The result of the job of a level: never states, only the content of each file.
 
     Attributes:
-        files, groups: the level.
         frames: the frames of its expansions, one row a task; ids in claims are of the level before.
         expanded: states that they expanded.
         claims: the first state of each claim about states.
@@ -169,12 +168,7 @@ class LevelRow:
 
 @frozen
 class CommittedOrigins:
-    """Rows of committed levels by place.
-
-    Attributes:
-        log, commits: where they are.
-        words: words of a packed state.
-    """
+    """Rows of committed levels by place."""
 
     log: CommitLog
     commits: Sequence[Commit]
@@ -215,11 +209,7 @@ class CommittedOrigins:
         return values
 
     def run_to(self, at: StatePlace) -> PackedRun:
-        """How the state of a place is reached.
-
-        Raises:
-            DamagedLevelError: when the levels do not lead to it.
-        """
+        """How the state of a place is reached; raises DamagedLevelError when the levels do not lead to it."""
         instances = []
         row = self.row(at)
         end = row.state

@@ -48,7 +48,6 @@ class NativeStart:
     """A native search that stops before the first large level.
 
     Attributes:
-        search: the search.
         handover: states of a level that is left to the engine; 0: even the initial states.
         memory: bytes in use beyond which the next level is left to the engine.
         ends: for each level, how many states each shard had when it was whole.
@@ -100,7 +99,6 @@ class Export:
     """Writes the levels of a native start and translates their ids.
 
     Attributes:
-        kernel: functions on blocks.
         new_ids: the id of a state within its depth, by native id.
         depths: its depth, by native id.
     """
@@ -155,13 +153,9 @@ class DatasetRun:
     Attributes:
         kernel: the program, compiled for the native start and for judging.
         blocks: functions on blocks, on the driver.
-        log: the commit log.
         budget: resources, and where to stop: between levels only.
         stop: set from outside to end it.
-        report: called after each level with the progress.
-        engine: the name of the engine that expands levels.
         handover: states of the first level that is left to it.
-        commits: the committed levels.
         handed_over: the first depth that the engine expanded; None: none.
         cut: why the search is not complete; None when it is.
         recoverability, liveness: what searches found about `recovers` and liveness properties.
@@ -329,11 +323,7 @@ class DatasetRun:
         self.report(SearchProgress(len(self.levels) - 1, self.generated, self.distinct, changed, seconds, rounds), None)
 
     def _commit_of(self, depth: int, result: JobResult) -> Commit:
-        """The commit of what a job brought back.
-
-        Raises:
-            JobFailedError: when its tasks did not expand every state of the level before.
-        """
+        """The commit of what a job brought back."""
         plan, before = self.kernel.plan, self.commits[-1].rows
         if result.expanded != before:
             raise JobFailedError(f"the job of level {depth} expanded {result.expanded:,} of {before:,} states")

@@ -66,7 +66,6 @@ class Lease:
     """A lease that this driver took.
 
     Attributes:
-        path: the file.
         token: drawn when it was taken; nobody else's.
     """
 
@@ -244,11 +243,7 @@ def _open_locked(path: Path) -> int:
 
 
 def _open(path: Path) -> int:
-    """The file, open.
-
-    Raises:
-        Refusal: for a link, or what is no file.
-    """
+    """The file, open; raises Refusal for a link, or what is no file."""
     try:
         return open_regular(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
@@ -440,11 +435,7 @@ class CommitLog:
             yield levels[-1]
 
     def _follows(self, depth: int) -> bool:
-        """Whether there is a manifest of this level.
-
-        Raises:
-            Refusal: when there is none, but one of a later level.
-        """
+        """Whether there is a manifest of this level; raises Refusal when there is none, but one of a later level."""
         place = self.manifest(depth)
         later = sorted(other.name for other in place.parent.glob("*.json") if other.name > place.name)
         if later and not place.exists():  # asked in this order: a driver may be at work
@@ -487,11 +478,7 @@ class CommitLog:
         return seal_of(self.manifest(depth), REPAIR)
 
     def check_lease(self) -> None:
-        """Refuse to write here without being the driver.
-
-        Raises:
-            Refusal: when the lease is lost.
-        """
+        """Refuse to write here without being the driver; raises Refusal when the lease is lost."""
         if self.lease is None:
             raise RuntimeError(f"{self.out} is written without a lease")
         self.lease.check()

@@ -48,11 +48,7 @@ def refuse_damage(results: Iterable[str | None]) -> None:
 
 @contextlib.contextmanager
 def damage_refused() -> Iterator[None]:
-    """Meanwhile a level that is not what its manifest says is refused.
-
-    Raises:
-        Refusal: naming it.
-    """
+    """Meanwhile a level that is not what its manifest says is refused; raises Refusal, naming it."""
     try:
         yield
     except DamagedLevelError as error:
@@ -64,9 +60,6 @@ class Dataset:
     """A folder that an exploration left.
 
     Attributes:
-        log: its commit log.
-        commits: the committed levels.
-        table: the decoding table.
         of: what was explored, by name.
     """
 
@@ -122,11 +115,7 @@ class Dataset:
         return self.commits[-1].last
 
     def traced(self) -> tuple[Subject, Program]:
-        """The system that was explored, traced again.
-
-        Raises:
-            Refusal: when it is not the same any more.
-        """
+        """The system that was explored, traced again; raises Refusal when it is not the same any more."""
         bounds = {name.removeprefix("bound "): value for name, value in self.of.items() if name.startswith("bound ")}
         whole_subject = subject(self.of["system"], self.of["scope"], bounds, self.of["rules"])
         known = {claim.id for claim in whole_subject.system.properties(whole_subject.setting)}

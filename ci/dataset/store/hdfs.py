@@ -157,11 +157,7 @@ class HdfsPath(ObjectPath):
 
     @classmethod
     def of(cls, url: str) -> HdfsPath:
-        """The place that a URL names.
-
-        Raises:
-            Refusal: when it names no folder below the root.
-        """
+        """The place that a URL names; raises Refusal when it names no folder below the root."""
         match = _URL.fullmatch(url)
         parts = (match[3] or "").strip("/").split("/") if match else [""]
         if match is None or any(part in ("", ".", "..", ".reserved") for part in parts):

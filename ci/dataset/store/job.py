@@ -101,7 +101,6 @@ class LevelJob:
         folder: where they go.
         frontier: the level that is expanded.
         splits: for each task of the first stage the groups that it expands.
-        visited: all committed levels.
         targets: tasks of the second stage.
         bits: of the number of a bucket of the states that it finds.
         cores: that it was planned for; the order of the rows depends on it.

@@ -73,7 +73,6 @@ class Groups(Sequence[RowGroup]):
     """The places of the buckets of a level.
 
     Attributes:
-        files: names of files.
         table: for each bucket that has rows a `PLACE`, with the number of its file among them.
         bits: of a bucket's number; a later level may have more of them.
     """
@@ -154,11 +153,7 @@ class Groups(Sequence[RowGroup]):
 
 
 def _unpacked(text: Any, files: int, most: int) -> Table:
-    """The table that was packed, which has so many rows at most and names one of so many files in each.
-
-    Raises:
-        ValueError: when it is no such text, or names a file that is not there.
-    """
+    """The table that was packed, which has so many rows at most and names one of so many files in each."""
     if not isinstance(text, str):
         raise ValueError("its table is no text")
     size, reader = most * PLACE.itemsize, zlib.decompressobj()
@@ -279,8 +274,6 @@ class LevelWriter(ParquetFile):
 
     Attributes:
         task: its number, for the name; attempts of the same task have different names.
-        words, claim_words: sizes of a state and of its claim bits.
-        groups: what was written.
         claims: for each claim that a state shows, the first that was written.
     """
 
@@ -349,11 +342,7 @@ def footer(path: str) -> Any:
 
 
 def source_of(path: AnyPath) -> Any:
-    """A file as Arrow reads it.
-
-    Raises:
-        OSError: for what is no regular file.
-    """
+    """A file as Arrow reads it; raises OSError for what is no regular file."""
     if isinstance(path, ObjectPath):
         return pa.PythonFile(path.opened(), mode="r")
     os.close(open_regular(path))
@@ -362,11 +351,7 @@ def source_of(path: AnyPath) -> Any:
 
 @contextlib.contextmanager
 def row_groups(path: AnyPath) -> Iterator[Any]:
-    """A file of states, open for its row groups.
-
-    Raises:
-        DamagedLevelError: when it cannot be read.
-    """
+    """A file of states, open for its row groups; raises DamagedLevelError when it cannot be read."""
     try:
         with pq.ParquetFile(source_of(path), metadata=footer(str(path)), page_checksum_verification=True) as source:
             yield source

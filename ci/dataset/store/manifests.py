@@ -75,11 +75,7 @@ def write_sealed(path: AnyPath, content: Mapping[str, Any], check: Callable[[], 
 
 
 def _make(path: ObjectPath, data: bytes) -> None:
-    """Write an object that is not there yet; if it is there with this content, an attempt before made it.
-
-    Raises:
-        Refusal: when another driver made it.
-    """
+    """Write an object that is not there yet; if it is there with this content, an attempt before made it."""
     try:
         path.put_new(data)
     except PresentError as error:
@@ -129,11 +125,7 @@ def read_sealed(
 
 
 def seal_of(path: AnyPath, mend: str) -> str:
-    """The digest of a document, whatever it says.
-
-    Raises:
-        Refusal: as `read_sealed` does.
-    """
+    """The digest of a document, whatever it says; raises Refusal as `read_sealed` does."""
     return read_sealed(path, mend, lambda content: None)[1]
 
 
@@ -145,7 +137,6 @@ class StatePlace:
     """A state of a dataset.
 
     Attributes:
-        depth: its level.
         id: its number there: bucket and row.
     """
 
@@ -163,7 +154,6 @@ class PlacedOccurrence:
     """Where a claim first occurred.
 
     Attributes:
-        state: the state.
         action: the action instance taken there, or NO_ACTION for a claim about the state.
     """
 

@@ -36,7 +36,6 @@ class ObjectPath(ABC):
     """An object of a store, or the folder that its name is a prefix of; its errors are those of files.
 
     Attributes:
-        store: the URL of the store.
         key: the object's name there, without slashes around it.
     """
 
@@ -187,11 +186,7 @@ def absolute(place: AnyPath) -> AnyPath:
 
 
 def on_disk(place: AnyPath) -> Path:
-    """A place of a file system.
-
-    Raises:
-        Refusal: for one in a store.
-    """
+    """A place of a file system; raises Refusal for one in a store."""
     if isinstance(place, ObjectPath):
         raise Refusal(f"{place} is a URL, and only an --out that is a folder is served here")
     return place
@@ -272,11 +267,7 @@ def new_file(place: AnyPath) -> DigestingFile:
 
 @define
 class WrittenFile:
-    """A file that a job writes: there once it has something in it, and gone again where something fails.
-
-    Attributes:
-        folder: where.
-    """
+    """A file that a job writes: there once it has something in it, and gone again where something fails."""
 
     folder: AnyPath
     _file: DigestingFile | None = field(init=False, default=None)
@@ -314,11 +305,7 @@ class WrittenFile:
 
 
 def opened(place: AnyPath) -> IO[bytes] | ObjectReader:
-    """A file or an object, to be read in parts.
-
-    Raises:
-        OSError: for a link, or what is no file.
-    """
+    """A file or an object, to be read in parts; raises OSError for a link, or what is no file."""
     return place.opened() if isinstance(place, ObjectPath) else os.fdopen(open_regular(place), "rb", buffering=0)
 
 

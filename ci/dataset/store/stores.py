@@ -49,11 +49,7 @@ class S3Path(ObjectPath):
 
     @classmethod
     def of(cls, url: str) -> S3Path:
-        """The place that a URL names.
-
-        Raises:
-            Refusal: when it names none below a bucket.
-        """
+        """The place that a URL names; raises Refusal when it names none below a bucket."""
         match = _URL.fullmatch(url)
         parts = (match[3] or "").strip("/").split("/") if match else [""]
         if match is None or any(part in ("", ".", "..") for part in parts):
@@ -155,9 +151,5 @@ def is_served(text: str) -> bool:
 
 
 def place_of(text: str) -> AnyPath:
-    """The place that a path or a URL names.
-
-    Raises:
-        Refusal: for a URL of a store that names no folder there.
-    """
+    """The place that a path or a URL names; raises Refusal for a URL of a store that names no folder there."""
     return STORES[_scheme(text)].of(text) if is_served(text) else Path(text)

@@ -22,14 +22,15 @@ from kraftcheck.ci.dataset.liveness import judge
 from kraftcheck.ci.dataset.options import BUCKETS, ClusterOptions
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import (
     BucketRange,
     DamagedLevelError,
     Groups,
     LevelFile,
+    LevelJob,
     LevelWriter,
     RowGroup,
+    StoredLevel,
     read_states,
 )
 from kraftcheck.ci.dataset.store.stores import place_of

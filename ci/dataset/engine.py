@@ -27,7 +27,7 @@ from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD, BlockSpec, load_block_kernel
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from kraftcheck.solvers.program.columns import ONE, SET, SLOT, TRUTH
 
 

@@ -24,15 +24,14 @@ from kraftcheck.ci.dataset.backward.files import (
     RoundLog,
     read_groups,
 )
-from kraftcheck.ci.dataset.backward.listing import Listing, arcs_in
-from kraftcheck.ci.dataset.backward.search import CommittedBackward
+from kraftcheck.ci.dataset.backward.search import CommittedBackward, Listing, arcs_in
 from kraftcheck.ci.dataset.jobs import JobRunner
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.solvers.blocks.regions import EVERYWHERE, RegionQuestion
+from kraftcheck.solvers.blocks.tasks import EVERYWHERE, RegionQuestion
 from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
 from kraftcheck.solvers.liveness.constraints import GROUP, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl, Sweeps

@@ -11,8 +11,7 @@ from attrs import evolve
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.tour.explore import explore_classes, rules_of
-from kraftcheck.ci.dataset.dataset_place import DatasetPlace
-from kraftcheck.ci.dataset.options import cluster_options
+from kraftcheck.ci.dataset.options import DatasetPlace, cluster_options
 from kraftcheck.ci.run.questions import ENGINES, SearchQuestion, reduction_options, run, search, search_budget, searched
 from kraftcheck.ci.run.reports import finish, report_options
 from kraftcheck.ci.run.result import Result, check_out, keep_traces

@@ -46,7 +46,7 @@ from kraftcheck.solvers.program.verdict import (
     Verdict,
     worst_exit_code,
 )
-from kraftcheck.solvers.traces.plain import trace_document
+from kraftcheck.solvers.traces.itf import trace_document
 from kraftcheck.solvers.traces.render import fields, lines, refusal, show
 
 DEFAULT = "elections"

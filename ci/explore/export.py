@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kraftcheck.ci.dataset.dataset_place import dataset_place
+from kraftcheck.ci.dataset.options import dataset_place
 from kraftcheck.ci.explore.query import open_dataset
 from kraftcheck.ci.spark.session import check_pyarrow
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject, system_and_bounds

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from kraftcheck.ci.dataset.dataset_place import DatasetPlace
+from kraftcheck.ci.dataset.options import DatasetPlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.query_engine import spark_engine
 from kraftcheck.ci.spark.session import check_pyarrow, is_submitted

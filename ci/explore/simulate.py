@@ -32,9 +32,9 @@ from kraftcheck.ci.terminal.plots import check_plot, plot_walks
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import PackedRun
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
 from kraftcheck.solvers.traces import itf
-from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.walks.walker import SCHEDULES, WalkPlan
 from kraftcheck.solvers.walks.walks import threaded
 

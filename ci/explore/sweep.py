@@ -12,7 +12,7 @@ import click
 from attrs import frozen
 
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
-from kraftcheck.ci.dataset.dataset_place import DatasetPlace
+from kraftcheck.ci.dataset.options import DatasetPlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.run.fanout import Cluster, fan_out
@@ -27,7 +27,7 @@ from kraftcheck.solvers.audit.comparison import BlockEngine, Comparison
 from kraftcheck.solvers.audit.sampling import Rows, hashed
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.reference.confirm import EngineDisagreement

@@ -43,8 +43,7 @@ from kraftcheck.properties.register.findings import BY_ID
 from kraftcheck.solvers.drawings.drawing import Drawing, drawing
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import RUN, Holds, Refuted, Trace, TraceStep, Vacuous, Verdict
-from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.program.verdict import RUN, Holds, PackedRun, Refuted, Trace, TraceStep, Vacuous, Verdict
 
 KAFKA = "kafka:"
 """How a side begins that is a build; its version or path follows."""

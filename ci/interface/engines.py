@@ -12,8 +12,7 @@ from attrs import evolve, fields
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.tour.explore import explore_classes, rules_of
-from kraftcheck.ci.dataset.dataset_place import dataset_place
-from kraftcheck.ci.dataset.options import ClusterOptions
+from kraftcheck.ci.dataset.options import ClusterOptions, dataset_place
 from kraftcheck.ci.prove.command import check_endless, check_solver
 from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest

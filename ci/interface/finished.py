@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.ci.dataset.dataset_place import dataset_place
+from kraftcheck.ci.dataset.options import dataset_place
 from kraftcheck.ci.explore.serve.finished import opened_run, opened_trace
 from kraftcheck.ci.explore.trace import load, replayed
 from kraftcheck.ci.interface.engines import check_choice, check_numbers, threads_of

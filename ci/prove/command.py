@@ -79,7 +79,7 @@ from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS, Script, installed, scr
 from kraftcheck.solvers.smt.spacer import Inference, cap_text, capped, infer
 from kraftcheck.solvers.smt.theory import DOMAINS, Theory, theory
 from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, unshown
-from kraftcheck.solvers.traces.plain import trace_document
+from kraftcheck.solvers.traces.itf import trace_document
 from kraftcheck.solvers.traces.render import lines
 
 

@@ -47,7 +47,7 @@ from kraftcheck.solvers.smt.verdicts import (
     unshown,
 )
 from kraftcheck.solvers.smt.worker import SolverSession, TheoryBuilder
-from kraftcheck.solvers.traces.plain import trace_document
+from kraftcheck.solvers.traces.itf import trace_document
 from kraftcheck.solvers.traces.render import lines
 
 

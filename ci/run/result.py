@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
-from kraftcheck.ci.dataset.dataset_place import check_readable
+from kraftcheck.ci.dataset.options import check_readable
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.run.formats import junit, sarif
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun

@@ -45,7 +45,7 @@ from kraftcheck.solvers.program.verdict import (
     Verdict,
     worst_first,
 )
-from kraftcheck.solvers.traces.plain import trace_document
+from kraftcheck.solvers.traces.itf import trace_document
 from kraftcheck.solvers.traces.render import lines
 from kraftcheck.solvers.walks.walker import Walker, WalkPlan, walks_key
 from kraftcheck.solvers.walks.walks import (

@@ -19,7 +19,7 @@ from kraftcheck.ci.dataset.jobs import RESULT_SCHEMA
 from kraftcheck.ci.dataset.liveness import judge
 from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets, default_handover
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store.job import Sight
+from kraftcheck.ci.dataset.store.levelfiles import Sight
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.jobs import SMALL, VISITED_BYTES, SparkCluster
 from kraftcheck.ci.spark.session import (

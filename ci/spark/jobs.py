@@ -31,8 +31,7 @@ from kraftcheck.ci.dataset.jobs import (
     rows_here,
 )
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
-from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.ci.dataset.store.levelfiles import PLACE, Groups, LevelFile
+from kraftcheck.ci.dataset.store.levelfiles import PLACE, Groups, LevelFile, LevelJob
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.session import is_embedded, job_error

@@ -33,8 +33,15 @@ from kraftcheck.ci.dataset.jobs import (
     result_row,
     sent,
 )
-from kraftcheck.ci.dataset.store.job import LevelJob, Sight, check_sight
-from kraftcheck.ci.dataset.store.levelfiles import BucketRange, LevelFile, LevelWriter, read_states
+from kraftcheck.ci.dataset.store.levelfiles import (
+    BucketRange,
+    LevelFile,
+    LevelJob,
+    LevelWriter,
+    Sight,
+    check_sight,
+    read_states,
+)
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import Expansion, SuccessorMemo
 from kraftcheck.solvers.blocks.tasks import (

@@ -25,7 +25,7 @@ from kraftcheck.solvers.program.verdict import (
     worst_exit_code,
 )
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY
-from kraftcheck.solvers.traces.plain import loop_document, trace_document
+from kraftcheck.solvers.traces.itf import loop_document, trace_document
 
 DOCUMENT_VERSION = 1
 

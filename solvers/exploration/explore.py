@@ -26,14 +26,22 @@ from kraftcheck.solvers.program.premises import (
 )
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import WITHIN, Pruning, by_field, outside_text, pruning_fault
-from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
+from kraftcheck.solvers.program.verdict import (
+    DEADLOCK,
+    Holds,
+    Incomplete,
+    Origins,
+    PropertyVerdict,
+    Refuted,
+    Vacuous,
+    Verdict,
+)
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, recoverability_verdicts, search_backward
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.search.orders import OrdersFound
 from kraftcheck.solvers.search.symmetry import check_after, check_before
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.search.witness import count_outside, start_witness, witness
-from kraftcheck.solvers.traces.path import Origins
 
 Mark = TypeVar("Mark")
 """What an engine notes of the first occurrence of a claim; only its own store can read it."""

@@ -25,7 +25,7 @@ class Constraint:
 
     Attributes:
         instances: numbers of the action instances it is about.
-        cuts: cut bits (`edge_kernel`) of the kinds of these.
+        cuts: cut bits (`graph_kernels`) of the kinds of these.
         visits: it stands for a set of states that are visited again and again: those where it is excused. It is
             weak, has no steps, and is enabled everywhere else.
     """

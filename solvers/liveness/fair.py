@@ -43,8 +43,7 @@ from kraftcheck.solvers.liveness.graph import (
 )
 from kraftcheck.solvers.liveness.runs import states_of
 from kraftcheck.solvers.machine_code.closure import HeldArcs
-from kraftcheck.solvers.machine_code.edge_kernel import NOWHERE, OUTSIDE
-from kraftcheck.solvers.machine_code.graph_kernels import emit_raise
+from kraftcheck.solvers.machine_code.graph_kernels import NOWHERE, OUTSIDE, emit_raise
 from kraftcheck.solvers.machine_code.objectcode import address, made
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.search.backward import ARC_BYTES, LEAST_ROOM

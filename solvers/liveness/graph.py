@@ -23,11 +23,11 @@ from attrs import define, field, frozen
 
 from kraftcheck.solvers.machine_code.backward_sweep import OWNERS
 from kraftcheck.solvers.machine_code.compile import Kernel
-from kraftcheck.solvers.machine_code.edge_kernel import NOT_KNOWN, OUTSIDE, RECENT
+from kraftcheck.solvers.machine_code.graph_kernels import NOT_KNOWN, OUTSIDE, RECENT
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
+from kraftcheck.solvers.program.verdict import PackedRun
 from kraftcheck.solvers.search.visited import NO_PARENT, VisitedSet
-from kraftcheck.solvers.traces.path import PackedRun
 
 Truths = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ class Block:
         starts: for each state the place of its first edge, and last the number of edges.
         targets: the state that each edge leads to; `OUTSIDE` of the region.
         instances: the action instance of each edge.
-        cuts: for each state the kinds of action of which a domain cut a step there, see `edge_kernel.kind_bit`.
+        cuts: for each state the kinds of action of which a domain cut a step there, see `graph_kernels.kind_bit`.
     """
 
     first: int

@@ -13,7 +13,7 @@ from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Qu
 from kraftcheck.solvers.liveness.constraints import GROUP, GUIDE_BYTES, TO_VISIT, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import ExploredSpace, Region, Space, Truths
-from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE, kind_bit, truth_words
+from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE, kind_bit, truth_words
 from kraftcheck.solvers.program.program import LivenessClaim, Program
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.program.verdict import (

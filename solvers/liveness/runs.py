@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.solvers.liveness.graph import Block, Edges, Numbers, Truths
-from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE
+from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE
 
 
 @frozen

@@ -21,17 +21,15 @@ from kraftcheck.model.language import layout, terms
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.machine_code import (
     backward_sweep,
-    edge_kernel,
+    graph_kernels,
     irtools,
     lower,
-    objectcache,
     objectcode,
     search_kernel,
     transition,
     visited_table,
 )
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import CompileEffort, Library, address, object_code
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort, Library, ObjectCache, address, object_code
 from kraftcheck.solvers.machine_code.search_kernel import Geometry, emit_kernel
 from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program import program
@@ -40,8 +38,8 @@ from kraftcheck.solvers.program.program import Program
 S = TypeVar("S")
 
 _SOURCES = (
-    terms, layout, irtools, lower, objectcode, transition, program, search_kernel, backward_sweep, edge_kernel,
-    visited_table, objectcache,
+    terms, layout, irtools, lower, objectcode, transition, program, search_kernel, backward_sweep, graph_kernels,
+    visited_table,
 )  # fmt: skip
 """The modules that decide what is compiled and how it is kept: a change of their text makes old code useless."""
 

@@ -13,7 +13,7 @@ from attrs import frozen
 from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.backward_sweep import emit_survey, emit_sweep
-from kraftcheck.solvers.machine_code.edge_kernel import emit_liveness
+from kraftcheck.solvers.machine_code.graph_kernels import emit_liveness
 from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, Builder, begin
 from kraftcheck.solvers.machine_code.lower import Scope, pack, slot_reader
 from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_judge, emit_kinds, emit_step

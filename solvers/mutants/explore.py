@@ -24,12 +24,11 @@ from kraftcheck.solvers.mutants.counterexamples import Disproof, calls, confirm_
 from kraftcheck.solvers.mutants.mutate import DIFFERS, Leave, Mutant, Mutations, mutate
 from kraftcheck.solvers.program.program import Program, RecoversClaim
 from kraftcheck.solvers.program.stop import STOPPED
-from kraftcheck.solvers.program.verdict import DEADLOCK
+from kraftcheck.solvers.program.verdict import DEADLOCK, PackedRun
 from kraftcheck.solvers.reference import terms as interpret
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.backward import BackwardSearch, RecoverabilityFinding
 from kraftcheck.solvers.search.levels import Search
-from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.traces.render import call
 
 CLOSURE = 40

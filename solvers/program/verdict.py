@@ -7,7 +7,7 @@ where TLC has one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
@@ -329,3 +329,29 @@ def _of_conjunct(graph: Graph, part: Term) -> Truth:
 def _of_conclusion(graph: Graph, conclusion: Sequence[Truth]) -> tuple[Truth, ...]:
     """That a conclusion says something; of several, none is asked: they are no implication."""
     return tuple(says_something(graph, graph.lift(one)) for one in conclusion) if len(conclusion) == 1 else ()
+
+
+Mark_contra = TypeVar("Mark_contra", contravariant=True)
+"""What an engine notes of an occurrence: one of its own numbers for a state, and the action instance."""
+
+
+@frozen
+class PackedRun:
+    """The run by which a state is reached.
+
+    Attributes:
+        initial: packed initial state.
+        instances: action instances from there.
+        end: the packed state they lead to.
+    """
+
+    initial: tuple[int, ...]
+    instances: tuple[int, ...]
+    end: tuple[int, ...]
+
+
+class Origins(Protocol[Mark_contra]):
+    """Where an engine's states came from."""
+
+    def occurrence(self, mark: Mark_contra) -> tuple[PackedRun, int]:
+        """The run to the state of a mark, and the action instance taken there, or NO_ACTION."""

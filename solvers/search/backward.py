@@ -27,11 +27,19 @@ from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.program import Program, recovery_action_bits
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
-from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, Verdict
+from kraftcheck.solvers.program.verdict import (
+    Holds,
+    Incomplete,
+    PackedRun,
+    PropertyVerdict,
+    Refuted,
+    Unknown,
+    Vacuous,
+    Verdict,
+)
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.search.witness import witness
-from kraftcheck.solvers.traces.path import PackedRun
 
 ARC_BYTES = 48
 """Bytes that an arc takes at most."""

@@ -29,7 +29,7 @@ from kraftcheck.solvers.machine_code.visited_table import (
     STATES,
     TABLE,
 )
-from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.program.verdict import PackedRun
 
 _NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 """MAP_NORESERVE, which this module of Python lacks: the size does not count as memory in use."""

@@ -15,11 +15,10 @@ from kraftcheck.solvers.program.columns import field_values
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import bounds_of, initial_states
-from kraftcheck.solvers.program.verdict import Trace, start_parts
+from kraftcheck.solvers.program.verdict import PackedRun, Trace, start_parts
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.search.symmetry import canonical, concrete
 from kraftcheck.solvers.search.visited import VisitedSet
-from kraftcheck.solvers.traces.path import PackedRun
 
 CHUNK = 1 << 14
 """States that are judged at once."""

@@ -18,12 +18,11 @@ from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.compile import cache_key, load_library
 from kraftcheck.solvers.machine_code.irtools import POINTER, WORD, Builder, Local, begin, word
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import Library, address, effort_for
+from kraftcheck.solvers.machine_code.objectcode import Library, ObjectCache, address, effort_for
 from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_judge, emit_kinds, emit_step
 from kraftcheck.solvers.machine_code.visited_table import hash_words
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.program.verdict import PackedRun
 
 WEIGHTED, PRIORITY = 0, 1
 """Schedules, as the kernel numbers them."""

@@ -17,10 +17,9 @@ from kraftcheck.solvers.program.premises import without_premises
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import STOPPED, stop_reason
 from kraftcheck.solvers.program.trace import Pruning, by_field, pruning_fault
-from kraftcheck.solvers.program.verdict import DEADLOCK, Trace, TraceStep
+from kraftcheck.solvers.program.verdict import DEADLOCK, PackedRun, Trace, TraceStep
 from kraftcheck.solvers.reference.confirm import NoCounterexample, confirm, lasso_trace, run
 from kraftcheck.solvers.reference.interpreter import BUDGET, Integers, Move, shrink
-from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.traces.render import minimise, repeated_text
 from kraftcheck.solvers.walks.walker import FingerprintSet, Walker, WalkPlan, WalkRun
 

@@ -10,9 +10,9 @@ import uuid
 from pathlib import Path
 
 from kraftcheck.ci.dataset.store import stores
-from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.dataset.store.objects import ObjectPath
+from kraftcheck.ci.dataset.store.stores import HdfsPath
 from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from tests.ci.dataset import test_forged, test_forged_documents, test_liveness
@@ -155,7 +155,7 @@ MUTANTS = (
            "ci.dataset.store.commits:CommitLog._read_levels", 'if previous != seal:', "if False:",
            edited(1, "counters")),
     Mutant("lease-of-another", "A lease that another driver took over counts as one's own.",
-           "ci.dataset.store.job:names", "== token", "is not None", TAKEN_OVER),
+           "ci.dataset.store.levelfiles:names", "== token", "is not None", TAKEN_OVER),
     Mutant("commit-after-standstill", "Whether a driver has its lease is not asked again before it renames a manifest.",
            "ci.dataset.store.commits:CommitLog.commit", "document, self.check_lease)", "document)",
            Killer(STOOD_STILL, (0,)), (DamagedLevelError,)),
@@ -203,9 +203,9 @@ MUTANTS = (
            "ci.dataset.store.commits:_is_dead", 'and _processes() and owner.get("processes") == _processes()', "",
            OTHER_PROCESSES),
     Mutant("hdfs-file-of-elsewhere", "A file is removed where it is now, though it was moved there.",
-           "ci.dataset.store.hdfs:HdfsPath.put_instead", '["fileId"] == version', "is not None", MOVED, slow=True),
+           "ci.dataset.store.stores:HdfsPath.put_instead", '["fileId"] == version', "is not None", MOVED, slow=True),
     Mutant("datanode-asked-once", "A datanode that is dead ends the work, though another has the data.",
-           "ci.dataset.store.hdfs:transfer", "attempt == ATTEMPTS - 1", "True", OTHER_DATANODE, dies=(OSError,)),
+           "ci.dataset.store.stores:transfer", "attempt == ATTEMPTS - 1", "True", OTHER_DATANODE, dies=(OSError,)),
     Mutant("truth-as-number", "A truth in a document is a number.", "ci.dataset.values:number",
            "type(value) not in (int, float) or", "", NUMBER),
     Mutant("hard-link-written", "A file is written that is another one too.",

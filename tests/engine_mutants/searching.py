@@ -124,7 +124,7 @@ MUTANTS = (
            "solvers.machine_code.compile:cache_key",
            "hashlib.sha256(program.digest().encode())", "hashlib.sha256()", KEYS),
     Mutant("damage-unnoticed", "Compiled code is loaded without its checksum.",
-           "solvers.machine_code.objectcache:ObjectCache.get",
+           "solvers.machine_code.objectcode:ObjectCache.get",
            "!= _head(key, code):", "== b'':", DAMAGED),
     Mutant("row-half-lost", "A row counts as checked though its proof did not come back.",
            "ci.verdicts.command:_check_whole", "[False] * _proofs(row, planned) or", "kinds[1:] or",

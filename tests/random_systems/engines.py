@@ -12,7 +12,7 @@ import numpy as np
 from kraftcheck.ci.dataset.disk import DiskRunner
 from kraftcheck.ci.explore.sweep import compare
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, Refuted, Trace
 from kraftcheck.solvers.reference.confirm import confirm
 from kraftcheck.solvers.reference.interpreter import Integers

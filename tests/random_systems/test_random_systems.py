@@ -10,7 +10,7 @@ import pytest
 
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from tests.ci.spark.levels import begun, finished
 from tests.random_systems.comparison import Case, agrees
 from tests.random_systems.seeds import ALWAYS, FAILED, NIGHTLY, check_seed

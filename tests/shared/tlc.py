@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
-from kraftcheck.ci.bench.checkers import tlc_jar
+from kraftcheck.ci.bench.cases import tlc_jar
 from kraftcheck.ci.bench.contest import MissingToolError
 
 

@@ -32,22 +32,29 @@ from kraftcheck.ci.dataset.jobs import (
     result_row,
     sent,
 )
-from kraftcheck.ci.dataset.store.job import StoredLevel
-from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError, LevelFile, cuts, read_states
+from kraftcheck.ci.dataset.store.levelfiles import (
+    BucketRange,
+    DamagedLevelError,
+    LevelFile,
+    StoredLevel,
+    cuts,
+    read_states,
+)
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import CANDIDATES
-from kraftcheck.solvers.blocks.regions import RegionQuestion, region_part
 from kraftcheck.solvers.blocks.tasks import (
     BATCH,
     ROW_BITS,
     BlockKernel,
     BlockSpec,
     CandidateSet,
+    RegionQuestion,
     Sorted,
     Words,
     load_block_kernel,
+    region_part,
 )
 
 Numbers = npt.NDArray[np.int64]

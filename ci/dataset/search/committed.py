@@ -38,8 +38,7 @@ from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress, conclude
 from kraftcheck.solvers.machine_code.compile import load_kernel
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import CodeTarget
+from kraftcheck.solvers.machine_code.objectcode import CodeTarget, ObjectCache
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import stop_reason
 

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import (
     NO_PARENT,
     BucketRange,
     DamagedLevelError,
     Groups,
     LevelFile,
+    LevelJob,
     RowGroup,
     check_group,
     cuts,
@@ -28,7 +28,7 @@ from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit, PlacedOccu
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.solvers.blocks.expansion import Descent
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockSpec
-from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.program.verdict import PackedRun
 
 SPLIT_ROWS = 1 << 20
 """States that one task of the first stage expands, at most about."""

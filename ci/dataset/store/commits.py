@@ -28,7 +28,7 @@ from typing import Any
 from attrs import field, frozen
 
 from kraftcheck.ci.dataset.documents import FORMAT, DecodingTable, RunDocument
-from kraftcheck.ci.dataset.store.job import Sight, StoredLevel, names, owner_of
+from kraftcheck.ci.dataset.store.levelfiles import Sight, StoredLevel, names, owner_of
 from kraftcheck.ci.dataset.store.manifests import (
     Commit,
     check,

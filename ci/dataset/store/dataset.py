@@ -11,8 +11,8 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.dataset_place import check_readable
 from kraftcheck.ci.dataset.documents import DecodingTable, decoding
+from kraftcheck.ci.dataset.options import check_readable
 from kraftcheck.ci.dataset.store.commits import REPAIR, CommitLog, identity
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, verify
 from kraftcheck.ci.dataset.store.manifests import Commit

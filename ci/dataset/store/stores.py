@@ -1,7 +1,11 @@
-"""Stores of datasets: which of them a URL names, and objects of the S3 protocol.
+"""Stores of datasets: which of them a URL names, objects of the S3 protocol, and files of HDFS as objects.
 
-Conditions are headers: If-None-Match for an object that has to be absent, If-Match for one that has to be the one
+Conditions of S3 are headers: If-None-Match for an object that has to be absent, If-Match for one that has to be the one
 that was read.
+
+A file of HDFS is written under a hidden name, then renamed. The namenode renames at once, and not onto a name that is
+taken, so that whoever sees a name sees a whole file. The version of a file is the number of its inode, which is never
+given again. A file is replaced by removing that inode, which succeeds once, and making another file of its name.
 """
 
 from __future__ import annotations
@@ -9,17 +13,275 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import getpass
+import http.client
+import json
 import os
 import re
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError
 from kraftcheck.ci.terminal.refusal import Refusal
+
+CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 60.0
+ATTEMPTS = 5
+"""How often a namenode is asked for a datanode: for some minutes it names one that has died, too."""
+
+_REDIRECT = 307
+_PORT = "name the port of the namenode's web server (dfs.namenode.http-address, 9870 unless changed)"
+_REACHED = "the web servers of the namenode and of the datanodes must be reached from here"
+
+Data = bytes | IO[bytes]
+
+
+def ask(store: str, path: str, method: str, operation: str, field: str = "", **words: str) -> Any:
+    """What a namenode answers about a name.
+
+    Args:
+        store: its URL, webhdfs://HOST:PORT.
+        path: the name, from the root on.
+        method, operation, words: as in the documentation of WebHDFS.
+        field: of the document that it answers; empty: it answers none.
+
+    Raises:
+        FileNotFoundError, PresentError, PermissionError: as the namenode says.
+        OSError: for all else.
+    """
+    data = _answer(_url(store, path, operation, words), method, None, path)[1]
+    try:
+        return json.loads(data)[field] if field else None
+    except (ValueError, KeyError, TypeError) as error:
+        raise _failure(200, data, urlsplit(store).netloc, path) from error
+
+
+def transfer(store: str, path: str, method: str, operation: str, body: Data | None = None, **words: str) -> bytes:
+    """Read from a datanode, or write to one, that the namenode names; the operation can be asked for again.
+
+    Raises:
+        FileNotFoundError, PermissionError, OSError: as `ask` does.
+    """
+    for attempt in range(ATTEMPTS):
+        location, data = _answer(_url(store, path, operation, words), method, None, path)
+        if not location:
+            break
+        try:
+            return _answer(location, method, body, path)[1]
+        except _NoAnswerError:
+            if attempt == ATTEMPTS - 1:
+                raise
+    return data
+
+
+class _NoAnswerError(OSError):
+    """A server that cannot be reached, or that broke off."""
+
+
+def _url(store: str, path: str, operation: str, words: Mapping[str, str]) -> str:
+    token = os.environ.get("HADOOP_TOKEN")
+    who = {"delegation": token} if token else {"user.name": _user()}
+    query = urlencode({"op": operation, **who, **words}, quote_via=quote)
+    return f"{store}/webhdfs/v1{quote(path)}?{query}"
+
+
+def _user() -> str:
+    """The name that is told to a namenode: HADOOP_USER_NAME, or that of this process."""
+    try:
+        return os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
+    except (KeyError, OSError) as error:
+        raise OSError(errno.EACCES, "this process has no user's name; set HADOOP_USER_NAME") from error
+
+
+def _answer(url: str, method: str, body: Data | None, path: str) -> tuple[str, bytes]:
+    """Where a request is sent on to, if it is, and the answer."""
+    split = urlsplit(url)
+    status, location, data = _send(split.netloc, urlunsplit(("", "", *split[2:4], "")), method, body, path)
+    if status == _REDIRECT and location:
+        return location, b""
+    if not 200 <= status < 300:
+        raise _failure(status, data, split.netloc, path)
+    return "", data
+
+
+def _send(server: str, target: str, method: str, body: Data | None, path: str) -> tuple[int, str, bytes]:
+    """One request on a connection of its own: status, location and content of the response."""
+    headers = {"Content-Type": "application/octet-stream"}
+    if body is not None and not isinstance(body, bytes):
+        headers["Content-Length"] = str(body.seek(0, os.SEEK_END))
+        body.seek(0)
+    connection = http.client.HTTPConnection(server, timeout=CONNECT_SECONDS, blocksize=1 << 20)
+    try:
+        with contextlib.closing(connection):
+            connection.connect()
+            connection.sock.settimeout(ANSWER_SECONDS)
+            with contextlib.suppress(BrokenPipeError):  # it may have said why
+                connection.request(method, target, body, headers)
+            response = connection.getresponse()
+            return response.status, response.getheader("Location", ""), response.read()
+    except http.client.HTTPException as error:
+        raise _NoAnswerError(errno.EPROTO, f"{server} does not speak HTTP ({error!r}); {_PORT}", path) from error
+    except OSError as error:
+        message = f"no answer from {server}: {error.strerror or error}; {_REACHED}"
+        raise _NoAnswerError(errno.EIO, message, path) from error
+
+
+def _failure(status: int, data: bytes, server: str, path: str) -> Exception:
+    """What a server says, as an error of files."""
+    try:
+        said = json.loads(data)["RemoteException"]
+        kind, message = said["exception"], str(said["message"]).partition("\n")[0]
+    except (ValueError, KeyError, TypeError):
+        if status == http.HTTPStatus.UNAUTHORIZED:
+            mend = "set HADOOP_TOKEN to a delegation token"
+            return PermissionError(errno.EACCES, f"{server} wants to know who asks; {mend}", path)
+        what = "speaks Hadoop's RPC there" if b"Hadoop IPC port" in data else f"is no namenode (HTTP {status})"
+        return OSError(errno.EPROTO, f"{server} {what}; {_PORT}", path)
+    if kind == "FileNotFoundException":
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    if kind == "FileAlreadyExistsException":
+        return PresentError(path)
+    if kind == "AccessControlException":
+        return PermissionError(errno.EACCES, message, path)
+    return OSError(errno.EIO, message, path)
+
+
+PORT = 9870
+"""Where namenodes serve the web, unless they are told otherwise."""
+
+_HDFS_URL = re.compile(r"(?:web)?hdfs://([^/?#@:]+|\[[0-9a-f:]+\])(?::(\d+))?(?:/([^?#]*))?", re.IGNORECASE)
+
+
+@frozen(order=True)
+class HdfsPath(ObjectPath):
+    """A file of HDFS, below its namenode's URL: webhdfs://HOST:PORT."""
+
+    @classmethod
+    def of(cls, url: str) -> HdfsPath:
+        """The place that a URL names; raises Refusal when it names no folder below the root."""
+        match = _HDFS_URL.fullmatch(url)
+        parts = (match[3] or "").strip("/").split("/") if match else [""]
+        if match is None or any(part in ("", ".", "..", ".reserved") for part in parts):
+            raise Refusal(f"{url} names no folder of HDFS; write webhdfs://NAMENODE:{PORT}/FOLDER")
+        return cls(f"webhdfs://{match[1].lower()}:{match[2] or PORT}", "/".join(parts))
+
+    def _ask(self, method: str, operation: str, key: str | None = None, field: str = "", **words: str) -> Any:
+        """What the namenode answers about this file, or the one of another key; errors name this one."""
+        with self._named():
+            return ask(self.store, f"/{self.key if key is None else key}", method, operation, field, **words)
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            error.filename = str(self)
+            raise
+
+    def _status(self, key: str | None = None) -> dict[str, Any]:
+        """The status of the file, or that of another key."""
+        status: dict[str, Any] = self._ask("GET", "GETFILESTATUS", key, "FileStatus")
+        if status["type"] != "FILE":
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self))
+        return status
+
+    def _list(self, key: str) -> list[dict[str, Any]]:
+        """The statuses of what is in a folder; none where there is no such folder."""
+        try:
+            found = self._ask("GET", "LISTSTATUS", key, "FileStatuses")["FileStatus"]
+        except FileNotFoundError:
+            return []
+        return [status for status in found if status["pathSuffix"]]  # a file has one without a name
+
+    def entries(self) -> Iterator[tuple[str, int]]:
+        """See ObjectPath; a folder without files counts for nothing."""
+        folders = [""]
+        for folder in folders:
+            for status in self._list(self.key + folder):
+                name = f"{folder}/{status['pathSuffix']}"
+                if status["type"] == "FILE":
+                    yield name[1:], status["length"]
+                else:
+                    folders.append(name)
+
+    def sizes(self) -> dict[str, int]:
+        """See ObjectPath; one request."""
+        return {one["pathSuffix"]: one["length"] for one in self._list(self.key) if one["type"] == "FILE"}
+
+    def size(self) -> int:
+        """See ObjectPath."""
+        return int(self._status()["length"])
+
+    def read_bytes(self) -> bytes:
+        """See ObjectPath."""
+        with self._named():
+            return transfer(self.store, f"/{self.key}", "GET", "OPEN")
+
+    def read_version(self) -> tuple[bytes, Any]:
+        """See ObjectPath."""
+        version = self._status()["fileId"]
+        with self._named():
+            return transfer(self.store, _inode(version), "GET", "OPEN"), version
+
+    def read_part(self, start: int, end: int) -> bytes:
+        """See ObjectPath."""
+        with self._named():
+            return transfer(self.store, f"/{self.key}", "GET", "OPEN", offset=str(start), length=str(end - start))
+
+    def put(self, data: Data) -> None:
+        """See ObjectPath."""
+        self._write(data, "OVERWRITE")
+
+    def put_new(self, data: Data) -> Any:
+        """See ObjectPath."""
+        return self._write(data, "NONE")
+
+    def put_instead(self, data: bytes, version: Any) -> Any:
+        """See ObjectPath; who is killed in between leaves no file of the name."""
+        try:
+            same = self._status()["fileId"] == version  # an inode that is elsewhere by now is left alone
+            removed = same and self._ask("DELETE", "DELETE", _inode(version)[1:], "boolean", recursive="false")
+        except FileNotFoundError as error:
+            raise PresentError(str(self)) from error
+        if not removed:
+            raise PresentError(str(self))
+        return self.put_new(data)
+
+    def _write(self, data: Data, onto: str) -> Any:
+        """Write under a name that nobody else uses, then rename; the version."""
+        draft = (self.parent / f".{self.name}.{uuid.uuid4().hex}").key
+        size = len(data) if isinstance(data, bytes) else data.seek(0, os.SEEK_END)
+        try:
+            with self._named():
+                transfer(self.store, f"/{draft}", "PUT", "CREATE", data, overwrite="true")
+            status = self._status(draft)
+            if status["length"] != size:
+                raise OSError(errno.EIO, f"{status['length']:,} of {size:,} bytes were written", str(self))
+            self._ask("PUT", "RENAME", draft, destination=f"/{self.key}", renameoptions=onto)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self._ask("DELETE", "DELETE", draft)
+            raise
+        return status["fileId"]
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """See ObjectPath."""
+        self._ask("DELETE", "DELETE", recursive="false")
+
+    def remove_below(self) -> None:
+        """See ObjectPath; the folder goes with them."""
+        self._ask("DELETE", "DELETE", recursive="true")
+
+
+
+def _inode(number: int) -> str:
+    """The path by which HDFS knows an inode, wherever it is."""
+    return f"/.reserved/.inodes/{number}"
+
 
 _URL = re.compile(r"(s3a?)://([^/?#]+)(?:/([^?#]*))?", re.IGNORECASE)
 

@@ -15,8 +15,7 @@ from attrs import evolve
 
 from kraftcheck.ci.bench import __main__ as bench
 from kraftcheck.ci.bench import cases, programs
-from kraftcheck.ci.bench.cases import BESIDE, NATIVE, PAGE
-from kraftcheck.ci.bench.checkers import OTHERS
+from kraftcheck.ci.bench.cases import BESIDE, NATIVE, OTHERS, PAGE
 from kraftcheck.ci.bench.contest import (
     Benchmark,
     Case,

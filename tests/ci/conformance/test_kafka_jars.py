@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.bench import checkers
+from kraftcheck.ci.bench import cases as checkers
 from kraftcheck.ci.conformance.kafka import jars
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.fuzz.bounds import bounded

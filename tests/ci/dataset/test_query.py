@@ -26,7 +26,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.partition.registration import local_name
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.exploration.explore import explore
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from tests import toys
 from tests.ci.spark.levels import begun, program_of
 from tests.shared.commands import kraftcheck

@@ -17,7 +17,7 @@ from kraftcheck.ci.dataset.search.committed import audit_run
 from kraftcheck.ci.dataset.search.levels import JobResult
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, Lease, identity, lease_on
-from kraftcheck.ci.dataset.store.job import LevelJob
+from kraftcheck.ci.dataset.store.levelfiles import LevelJob
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import GONE, AnyPath
 from kraftcheck.ci.spark.jobs import job_result
@@ -29,7 +29,7 @@ from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec, load_block_kernel
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, conclude, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 

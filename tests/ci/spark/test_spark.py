@@ -23,7 +23,7 @@ from kraftcheck.ci.systems.subject import subject
 from kraftcheck.solvers.audit.audit import FLOOR
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
 from tests.shared.commands import kraftcheck

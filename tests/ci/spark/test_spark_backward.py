@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define, evolve
 
-from kraftcheck.ci.dataset.backward import arcs, listing
+from kraftcheck.ci.dataset.backward import arcs
+from kraftcheck.ci.dataset.backward import search as listing
 from kraftcheck.ci.dataset.backward.search import FOLDER, CommittedBackward
 from kraftcheck.ci.dataset.jobs import Arrived, Stages, rows_here
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError

@@ -15,7 +15,7 @@ from kraftcheck.ci.dataset import jobs
 from kraftcheck.ci.dataset.jobs import Arrived, CandidateFile
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import Sorted, load_block_kernel
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from tests import toys
 from tests.ci.spark.levels import batches, program_of
 

@@ -17,7 +17,7 @@ from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from kraftcheck.solvers.program.trace import trace
 from tests import toys
 from tests.ci.spark.levels import BUCKET_BITS, begun, facts, finished, native_facts, program_of

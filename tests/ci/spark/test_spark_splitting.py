@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.ci.dataset.backward import listing
+from kraftcheck.ci.dataset.backward import search as listing
 from kraftcheck.ci.dataset.disk import DiskRunner
 from kraftcheck.ci.dataset.jobs import LostCandidatesError, Stages, rows_here
 from kraftcheck.ci.dataset.search import levels

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from kraftcheck.ci.dataset.store import stores
-from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.objects import ObjectPath
+from kraftcheck.ci.dataset.store.stores import HdfsPath
 from tests.ci.stores.minicluster import MiniCluster, cluster
 from tests.ci.stores.server import serving, settings
 

@@ -14,7 +14,7 @@ from typing import IO
 import pyspark
 from attrs import frozen
 
-from kraftcheck.ci.bench.checkers import jar
+from kraftcheck.ci.bench.cases import jar
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, program
 
 VERSION = "3.5.0"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.dataset.store import hdfs
+from kraftcheck.ci.dataset.store import stores as hdfs
 from kraftcheck.ci.dataset.store.commits import lease_on
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError
+from kraftcheck.ci.dataset.store.stores import HdfsPath
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
 from tests.ci.stores.minicluster import MiniCluster, cluster
@@ -52,7 +52,7 @@ def test_a_name_that_is_seen_is_a_whole_file(hdfs: HdfsPath, monkeypatch: pytest
         return send(store, path, method, operation, None if body is None else body[:2], **words)
 
     with monkeypatch.context() as patch:
-        patch.setattr("kraftcheck.ci.dataset.store.hdfs.transfer", half)
+        patch.setattr("kraftcheck.ci.dataset.store.stores.transfer", half)
         with pytest.raises(OSError, match="2 of 5 bytes were written"):
             (hdfs / "x").put_new(b"12345")
     assert list(hdfs.iterdir()) == []

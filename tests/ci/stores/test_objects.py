@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from kraftcheck.ci.dataset.store.commits import NAME, Lease, lease_on
-from kraftcheck.ci.dataset.store.job import SightError, check_sight
+from kraftcheck.ci.dataset.store.levelfiles import SightError, check_sight
 from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.spark.test_spark_lease import another_driver

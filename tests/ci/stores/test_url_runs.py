@@ -20,7 +20,7 @@ from kraftcheck.ci.dataset.backward.search import FOLDER
 from kraftcheck.ci.dataset.liveness import FOLDER as FAIR_FOLDER
 from kraftcheck.ci.dataset.store.commits import NAME
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.dataset.store.job import SightError
+from kraftcheck.ci.dataset.store.levelfiles import SightError
 from kraftcheck.ci.dataset.store.objects import ObjectPath
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.exploration.explore import conclude

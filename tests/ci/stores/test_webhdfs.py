@@ -12,9 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from kraftcheck.ci.dataset.store import hdfs
-from kraftcheck.ci.dataset.store.hdfs import HdfsPath
-from kraftcheck.ci.dataset.store.stores import place_of
+from kraftcheck.ci.dataset.store import stores as hdfs
+from kraftcheck.ci.dataset.store.stores import HdfsPath, place_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.stores.test_url_runs import WORDS
 from tests.shared.commands import kraftcheck, start

@@ -24,8 +24,7 @@ from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, ex
 from kraftcheck.solvers.machine_code import compile as native
 from kraftcheck.solvers.machine_code import lower, objectcode
 from kraftcheck.solvers.machine_code.irtools import word
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import CompileEffort
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort, ObjectCache
 from kraftcheck.solvers.machine_code.transition import KindFunction
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace

@@ -24,9 +24,9 @@ from kraftcheck.solvers.blocks.tasks import (
     load_block_kernel,
 )
 from kraftcheck.solvers.exploration.explore import explore
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.program.verdict import PackedRun
 from tests import toys
 from tests.shared.edges import grid
 

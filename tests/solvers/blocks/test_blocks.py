@@ -23,8 +23,14 @@ from kraftcheck.solvers.blocks.tasks import (
     load_block_kernel,
     sift,
 )
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import CodeTarget, ForeignCodeError, check_target, host, portable
+from kraftcheck.solvers.machine_code.objectcode import (
+    CodeTarget,
+    ForeignCodeError,
+    ObjectCache,
+    check_target,
+    host,
+    portable,
+)
 from tests import toys
 from tests.ci.spark.levels import program_of
 from tests.shared.places import ROOT

@@ -13,7 +13,7 @@ from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
 from kraftcheck.solvers.blocks.visited import LINE, PADDING, TAG_BITS, CompactBucket, OutOfMemoryError
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from kraftcheck.solvers.program.trace import trace
 from tests import toys
 from tests.shared.edges import grid

@@ -14,7 +14,7 @@ from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Qu
 from kraftcheck.solvers.liveness.constraints import GROUP, TO_VISIT, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import Block
-from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE
+from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE
 from tests.solvers.liveness.naive import Fair, Puzzle, reachable
 
 ACTIONS = 5

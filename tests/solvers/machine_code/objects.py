@@ -10,8 +10,7 @@ from types import FunctionType
 from llvmlite import ir
 
 from kraftcheck.solvers.machine_code import objectcache, objectcode
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import CodeTarget, CompileEffort
+from kraftcheck.solvers.machine_code.objectcode import CodeTarget, CompileEffort, ObjectCache
 
 
 def compiled_once(folder: Path, most: CompileEffort = CompileEffort.MOST) -> Callable[..., bytes]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 
 KEY, CODE = "0f" * 32, b"\x7fELF compiled"
 OTHER = 65534
@@ -121,7 +121,7 @@ def _folder(path: Path) -> None:
 def test_what_is_no_file_of_this_cache_is_compiled_anew(replace: Callable[[Path], None], entry: Path) -> None:
     """A pipe, a device, a link, a file without end or a folder in the place of an entry: a warning, at once."""
     replace(entry)
-    cache = "from kraftcheck.solvers.machine_code.objectcache import ObjectCache\nfrom pathlib import Path\n"
+    cache = "from kraftcheck.solvers.machine_code.objectcode import ObjectCache\nfrom pathlib import Path\n"
     ask = f"cache = ObjectCache(Path({str(entry.parent)!r}))\nprint(cache.get({KEY!r}), len(cache.warnings))\n"
     ran = subprocess.run([sys.executable, "-c", cache + ask], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout == "None 1\n"

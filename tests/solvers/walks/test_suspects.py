@@ -12,7 +12,7 @@ import pytest
 import kraftcheck as kc
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.program.verdict import PackedRun
 from kraftcheck.solvers.walks.walks import WalkFinding, with_suspects
 from tests.shared.commands import kraftcheck
 from tests.solvers.liveness.listed import listed

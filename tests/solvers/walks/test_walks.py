@@ -18,9 +18,8 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import DEADLOCK, Refuted
+from kraftcheck.solvers.program.verdict import DEADLOCK, PackedRun, Refuted
 from kraftcheck.solvers.reference.interpreter import Integers
-from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.walks.walker import SCHEDULES, FingerprintSet, Walker, WalkPlan
 from kraftcheck.solvers.walks.walks import Walks, confirm_findings, confirm_occurrence, moves_of, simulate, witnesses
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, Place

@@ -28,10 +28,9 @@ from kraftcheck.solvers.program.evaluation import evaluator
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Unknown, Vacuous
+from kraftcheck.solvers.program.verdict import Holds, PackedRun, PropertyVerdict, Unknown, Vacuous
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
-from kraftcheck.solvers.traces.path import PackedRun
 
 NOT_TOLD = "Kafka's answer to {steps} is not that of the rules, and none tells whether it holds of them"
 

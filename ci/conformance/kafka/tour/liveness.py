@@ -15,7 +15,7 @@ from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl
 from kraftcheck.solvers.liveness.graph import MOST_STATES, Block, Truths
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, ClaimSearch, Liveness
 from kraftcheck.solvers.machine_code.compile import RowFunction
-from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE
+from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
 

@@ -30,9 +30,9 @@ from kraftcheck.solvers.machine_code.compile import RowFunction
 from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, NO_ACTION, FramePlan, live_kinds
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.verdict import PackedRun
 from kraftcheck.solvers.search.backward import RecoverabilityFinding
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY, Limits
-from kraftcheck.solvers.traces.path import PackedRun
 
 BLOCK = 4096
 """States that are expanded at a time."""

@@ -21,7 +21,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.bench.checkers import jar
+from kraftcheck.ci.bench.cases import jar
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import CheckFault, CheckSize, conform_with_kafka
 from kraftcheck.ci.conformance.kafka.drivers import FUZZ, DriverError, compile_driver, compile_java

@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from kraftcheck.ci.bench.checkers import jar
+from kraftcheck.ci.bench.cases import jar
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, jars, program
 
 NEWEST = "4.4.0"

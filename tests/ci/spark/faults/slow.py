@@ -16,7 +16,7 @@ from kraftcheck.ci.spark import jobs, tasks
 from kraftcheck.ci.spark.explore import ship_sources
 from kraftcheck.ci.spark.session import start_session
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from tests import toys
 from tests.ci.spark.levels import BUCKET_BITS, begun, facts, finished, program_of
 from tests.ci.spark.losses import two_executors

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from kraftcheck.ci.explore.trace import claim_of
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.solvers.traces import itf
-from kraftcheck.solvers.traces.plain import trace_document
+from kraftcheck.solvers.traces.itf import trace_document
 from kraftcheck.solvers.traces.render import replay_trace
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT

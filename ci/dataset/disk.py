@@ -6,7 +6,6 @@ other's levels.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
 import time
@@ -17,11 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.jobs import LocalJobs
-from kraftcheck.ci.dataset.liveness import judge
-from kraftcheck.ci.dataset.options import BUCKETS, ClusterOptions
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
-from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import (
     BucketRange,
     DamagedLevelError,
@@ -44,7 +39,6 @@ from kraftcheck.solvers.blocks.tasks import (
     load_block_kernel,
 )
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
-from kraftcheck.solvers.exploration.explore import SearchBudget, SearchProgress
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY
 
@@ -303,35 +297,3 @@ class _LevelWork:
             {"seconds": seconds, "cores": self.level.cores, "candidates": self.candidates,
              "visited": self.runner.bytes_in_use, "peak": self.runner.peak},
         )  # fmt: skip
-
-
-@frozen
-class DiskEngine:
-    """Levels in files, as `ci.dataset.search.committed.LevelEngine`."""
-
-    name, buckets, target = "disk", BUCKETS, None
-    threads: int
-    memory: int
-
-    @classmethod
-    def of(cls, options: ClusterOptions, budget: SearchBudget) -> DiskEngine:
-        """The engine within a budget."""
-        return cls(budget.threads, budget.memory)
-
-    @contextlib.contextmanager
-    def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[DiskRunner]:
-        """A runner that reports to the run."""
-        start = time.monotonic()
-
-        def report(progress: RoundProgress) -> None:
-            left, generated = run.commits[-1].rows - progress.expanded, run.generated + run.transitions(progress.frame)
-            distinct, seconds = run.distinct + progress.new, time.monotonic() - start
-            run.report(SearchProgress(progress.depth - 1, generated, distinct, left, seconds), None)
-
-        yield DiskRunner(load_block_kernel(spec), self.threads, self.memory, report)
-
-    def go_on(self, run: DatasetRun, runner: DiskRunner) -> None:
-        """Expand what is left, then judge."""
-        run.expand(runner)
-        runner.forget()
-        judge(run, LocalJobs(runner.spec, self.threads), self.memory)

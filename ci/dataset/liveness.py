@@ -24,10 +24,9 @@ from kraftcheck.ci.dataset.backward.files import (
     RoundLog,
     read_groups,
 )
-from kraftcheck.ci.dataset.backward.search import CommittedBackward, Listing, arcs_in
+from kraftcheck.ci.dataset.backward.search import Listing, arcs_in
 from kraftcheck.ci.dataset.jobs import JobRunner
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins
-from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
@@ -325,20 +324,3 @@ class CommittedLiveness:
         instances = (*run.instances, *lasso.way, *lasso.cycle)
         claim = self.program.liveness.claims[number].claim
         return confirm_lasso(self.program, claim, run.initial, instances, len(instances) - len(lasso.cycle))
-
-
-def judge(run: DatasetRun, runner: JobRunner, memory: int) -> None:
-    """Judge the `recovers` and liveness properties of a run whose levels are committed.
-
-    Args:
-        run: the run; it gets the results.
-        runner: of the jobs.
-        memory: bytes that arcs or a region may take in this process.
-
-    Raises:
-        JobFailedError: when a job fails on all attempts; finished rounds stay.
-        EngineDisagreement: when ints do not confirm a lasso.
-    """
-    of = (runner, run.log, run.commits, run.kernel.program, memory, run.report_backward)
-    run.search_backward(lambda: CommittedBackward(*of).run(run.stop))
-    run.search_liveness(lambda: CommittedLiveness(*of).run(run.stop))

@@ -64,6 +64,9 @@ class DatasetPart:
         return {"handed_over": self.handed_over, "out": self.out, "resumed": self.resumed, "levels": costs}
 
 
+NATIVE = "native"
+"""The engine of the levels that a run begins with, made in its own process."""
+
 HANDOVER = 200_000
 """States of the first level that the native start leaves to the engine, unless `--handover` says otherwise."""
 

@@ -343,12 +343,10 @@ class SearchQuestion:
         """The search whose levels are committed."""
         check_packages(self.engine)
         # The modules below import packages that are there only with an extra.
-        from kraftcheck.ci.dataset.search.committed import LevelEngine, explore_committed
+        from kraftcheck.ci.dataset.search.committed import DiskEngine, LevelEngine, explore_committed
 
         engine: LevelEngine[Any]
         if self.engine == "disk":
-            from kraftcheck.ci.dataset.disk import DiskEngine
-
             engine = DiskEngine.of(self.cluster, self.budget)
         else:
             from kraftcheck.ci.spark.explore import SparkEngine

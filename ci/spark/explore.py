@@ -16,7 +16,6 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.dataset.jobs import RESULT_SCHEMA
-from kraftcheck.ci.dataset.liveness import judge
 from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets, default_handover
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import Sight
@@ -191,7 +190,7 @@ class SparkEngine:
         """Expand what is left under Spark, then judge."""
         run.expand(runner)
         runner.driver.forget()
-        judge(run, runner, self.memory)
+        run.judge(runner, self.memory)
 
 
 @contextlib.contextmanager

@@ -121,7 +121,10 @@ def _emit_each(module: ir.Module, geometry: Geometry, name: str, more: int, of_s
     b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
 
 
-def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: CodeTarget | None = None) -> BlockSpec:
+def block_spec(
+    program: Program, bucket_bits: int, cache: ObjectCache, target: CodeTarget | None = None,
+    on_compile: Callable[[], None] = lambda: None,
+) -> BlockSpec:  # fmt: skip
     """The spec of a program for workers: object code, from the cache if it is there, and sizes.
 
     Args:
@@ -129,6 +132,7 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
         bucket_bits: logarithm of the number of buckets.
         cache: where compiled code is kept.
         target: the workers' processor; None: this machine's.
+        on_compile: called before code is compiled that the cache does not have.
     """
     processor = target or host()
     text = hashlib.sha256(f"{cache_key(program)} blocks {processor}".encode())
@@ -138,6 +142,7 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
     key = text.hexdigest()
     code = cache.get(key)
     if code is None:
+        on_compile()
         code = object_code(emit_block_kernel(program), processor)
         cache.put(key, code)
     plan, geometry = FramePlan(program), Geometry.of(program)

@@ -190,7 +190,6 @@ CANDIDATES = 1 << 24
 
 FIRST_VIOLATION = "stopped at the first violation"
 OUT_OF_MEMORY = "memory limit"
-HANDED_OVER = "handed over to another engine"
 
 
 DEFAULT_MEMORY = 4 << 30
@@ -228,7 +227,6 @@ class Search:
     """One exploration, level by level.
 
     Attributes:
-        on_level: called before a level is expanded; true cuts the search there.
         recompile: makes faster code, called when the search turns out long; None: keep the code.
         orders: how the reduction of orders goes; None: every order is followed.
         levels: distinct states found at each depth.
@@ -242,7 +240,6 @@ class Search:
     threads: int
     stop: threading.Event
     on_round: Callable[[Search], None]
-    on_level: Callable[[Search, list[int]], bool] = lambda search, ends: False
     recompile: Callable[[CompileEffort], Kernel] | None = None
     store: VisitedSet = field(init=False)
     buffers: list[ThreadBuffers] = field(init=False)
@@ -314,9 +311,6 @@ class Search:
                     return
                 self.levels.append(sum(ends) - sum(begins))
                 self.store.ends.append(ends)
-                if self.on_level(self, ends):
-                    self.cut = HANDED_OVER
-                    return
                 if self.recompile is not None and (effort := effort_for(self.generated)) > self.kernel.effort:
                     self.kernel = self.recompile(effort)
                     self.store.work_with(self.kernel)

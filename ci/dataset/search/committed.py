@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
+from kraftcheck.ci.dataset.disk import DiskRunner
 from kraftcheck.ci.dataset.documents import decoding
-from kraftcheck.ci.dataset.options import ClusterOptions, DatasetPart, default_handover
+from kraftcheck.ci.dataset.jobs import LocalJobs
+from kraftcheck.ci.dataset.options import BUCKETS, NATIVE, ClusterOptions, DatasetPart, default_handover
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins, LevelRunner
-from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.search.run import BlockPlan, DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity, lease_on
 from kraftcheck.ci.dataset.store.dataset import damage_refused
 from kraftcheck.ci.dataset.store.levelfiles import Groups, read_states, verify
@@ -32,12 +34,11 @@ from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.progress import Meter, progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import JobFailedError, Refusal
 from kraftcheck.solvers.audit.audit import Audit, audit_space
-from kraftcheck.solvers.audit.comparison import BlockEngine, NativeEngine, StateEngine
+from kraftcheck.solvers.audit.comparison import BlockEngine
 from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress, conclude
-from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, ObjectCache
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import stop_reason
@@ -96,7 +97,7 @@ class CommittedSpace(CommittedOrigins):
 
 
 def audit_run(run: DatasetRun, sampling: Sampling) -> Audit:
-    """Compare a sample of the committed levels, by the code of the native start and by that of the jobs.
+    """Compare a sample of the committed levels, by the code that made them.
 
     Whether the successors were visited is not looked up: that would read the dataset again.
 
@@ -104,9 +105,8 @@ def audit_run(run: DatasetRun, sampling: Sampling) -> Audit:
         EngineDisagreement: naming what differs, and in which state.
     """
     start, program = time.monotonic(), run.kernel.program
-    engines: list[StateEngine] = [NativeEngine(run.kernel), BlockEngine(program, run.blocks)]
     space = CommittedSpace(run.log, run.commits, program.layout.words)
-    audit = audit_space(program, engines, space, sampling, run.generated)
+    audit = audit_space(program, [BlockEngine(program, run.blocks)], space, sampling, run.generated)
     return evolve(audit, seconds=time.monotonic() - start)
 
 
@@ -135,6 +135,31 @@ class LevelEngine(Protocol[R]):
         """Expand what is left, and judge what it can."""
 
 
+@frozen
+class DiskEngine:
+    """Levels in files, as `LevelEngine`."""
+
+    name, buckets, target = "disk", BUCKETS, None
+    threads: int
+    memory: int
+
+    @classmethod
+    def of(cls, options: ClusterOptions, budget: SearchBudget) -> DiskEngine:
+        """The engine within a budget."""
+        return cls(budget.threads, budget.memory)
+
+    @contextlib.contextmanager
+    def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[DiskRunner]:
+        """A runner that reports to the run."""
+        yield DiskRunner(load_block_kernel(spec), self.threads, self.memory, run.on_round)
+
+    def go_on(self, run: DatasetRun, runner: DiskRunner) -> None:
+        """Expand what is left, then judge."""
+        run.expand(runner)
+        runner.forget()
+        run.judge(LocalJobs(runner.spec, self.threads), self.memory)
+
+
 def explore_committed(
     chosen: Subject, traced: Program, budget: SearchBudget, options: ClusterOptions, engine: LevelEngine[Any],
     kept: str | None, quiet: bool,
@@ -156,10 +181,16 @@ def explore_committed(
             bits = _bucket_bits(log.read_run().identity["buckets"])
         refuse_constraint(traced, engine.name)
         _open(log, identity(chosen, traced, bits), traced, resume=options.resume)
-        start, cache = time.monotonic(), budget.cache_dir
+        start, cache, made = time.monotonic(), ObjectCache(budget.cache_dir), list[str]()
         with progress_meter(quiet) as meter:
-            kernel = load_kernel(traced, cache, on_compile=None if meter is None else meter.compiling)
-        spec = block_spec(traced, bits, ObjectCache(cache), engine.target)
+
+            def compiling() -> None:
+                made.append("code")
+                if meter is not None:
+                    meter.compiling()
+
+            spec = block_spec(traced, bits, cache, engine.target, compiling)
+        kernel = BlockPlan(traced, not made, tuple(cache.warnings))
         compiled = time.monotonic()
         with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
             run = DatasetRun(kernel, load_block_kernel(spec), log, budget, stop, report=_reporter(meter),
@@ -171,7 +202,7 @@ def explore_committed(
         audit = audit_run(run, budget.sampling)
         result = conclude(run, kernel, seconds, compiled - start, audit, run.recoverability, run.liveness,
                           strict=budget.strict)  # fmt: skip
-        costs = {level.depth: level.cost for level in run.commits if level.engine != "native"}
+        costs = {level.depth: level.cost for level in run.commits if level.engine != NATIVE}
         return result, DatasetPart(run.handed_over, kept, resumed, costs, engine.name)
 
 

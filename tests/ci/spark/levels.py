@@ -15,7 +15,7 @@ from attrs import define, evolve, field
 from kraftcheck.ci.dataset.documents import decoding
 from kraftcheck.ci.dataset.search.committed import audit_run
 from kraftcheck.ci.dataset.search.levels import JobResult
-from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.search.run import BlockPlan, DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, Lease, identity, lease_on
 from kraftcheck.ci.dataset.store.levelfiles import LevelJob
 from kraftcheck.ci.dataset.store.manifests import Commit
@@ -28,7 +28,6 @@ from kraftcheck.solvers.audit.sampling import DEFAULT
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec, load_block_kernel
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, conclude, explore
-from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
@@ -144,14 +143,13 @@ def begun(
     program: Program, out: AnyPath, cache: Path | None = None, handover: int = 0, resume: bool = False, **limits: Any
 ) -> tuple[DatasetRun, InProcess]:
     """A run in a folder that is begun (or taken up), and what runs its levels."""
-    kernel = load_kernel(program, cache)
     spec = block_spec(program, BUCKET_BITS, ObjectCache(cache))
     log = CommitLog(out, _lease(out))
     subject = Subject(program.system.name, program.system, program.setting, None, program.system)
     of = identity(subject, program, BUCKET_BITS)
     reports: list[Commit | None] = []
     run = DatasetRun(
-        kernel, load_block_kernel(spec), log, SearchBudget(1 << 30, **limits), threading.Event(),
+        BlockPlan(program), load_block_kernel(spec), log, SearchBudget(1 << 30, **limits), threading.Event(),
         lambda now, level: reports.append(level), handover=handover,
     )  # fmt: skip
     if resume:

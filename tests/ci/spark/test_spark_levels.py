@@ -24,6 +24,7 @@ from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.blocks.tasks import ROW_BITS
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
+from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted
 from tests import toys
@@ -248,7 +249,7 @@ def test_parents_are_of_the_level_before(tmp_path: Path) -> None:
     """Every row's parent is a row of the level before, and its action leads from there to it."""
     program = program_of(toys.HASTY, "3")
     run = explored(program, tmp_path)
-    origins = run.store
+    origins, kernel = run.store, load_kernel(program)
     seen = 0
     for level in run.commits[:-1]:
         for group in level.groups:
@@ -259,7 +260,7 @@ def test_parents_are_of_the_level_before(tmp_path: Path) -> None:
                 assert way.initial in program.initial
                 if way.instances:
                     parent = origins.row(StatePlace(level.depth - 1, origins.row(at).parent)).state
-                    assert (way.instances[-1], way.end) in list(run.kernel.successors(parent))
+                    assert (way.instances[-1], way.end) in list(kernel.successors(parent))
                 seen += 1
     assert seen == 348
 

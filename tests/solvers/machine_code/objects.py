@@ -9,7 +9,7 @@ from types import FunctionType
 
 from llvmlite import ir
 
-from kraftcheck.solvers.machine_code import objectcache, objectcode
+from kraftcheck.solvers.machine_code import objectcode
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, CompileEffort, ObjectCache
 
 
@@ -24,7 +24,7 @@ def compiled_once(folder: Path, most: CompileEffort = CompileEffort.MOST) -> Cal
     def object_code(
         module: ir.Module, target: CodeTarget | None = None, *, effort: CompileEffort = CompileEffort.MOST
     ) -> bytes:
-        compiler = objectcode.FEW_PASSES, _text(real), _text(objectcode._machine), objectcache._MAGIC
+        compiler = objectcode.FEW_PASSES, _text(real), _text(objectcode._machine), objectcode._MAGIC
         effort = min(effort, most)
         parts = str(module), target or objectcode.host(), effort, compiler
         key = hashlib.sha256(repr(parts).encode()).hexdigest()

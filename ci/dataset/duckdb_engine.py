@@ -102,8 +102,6 @@ def duckdb_engine(data: Dataset, workers: int, verify: str) -> Iterator[DuckDBEn
     """An engine that reads the levels of a dataset and nothing else; what it writes to disk is gone at the end.
 
     Args:
-        data: the dataset.
-        workers: threads.
         verify: `used`, `all` or `none`: the level files whose digests are compared before they are read.
 
     Raises:

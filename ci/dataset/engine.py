@@ -207,8 +207,6 @@ def transitions_sql(table: DecodingTable, to: Dialect, unnest: str) -> str:
     So an engine can ask them of the states, before it computes a transition.
 
     Args:
-        table: the decoding table.
-        to: the engine's SQL.
         unnest: the engine's function that makes rows of a list.
     """
     words = range(table.words)

@@ -342,9 +342,6 @@ class JobRunner(Protocol):
         """Run a job; None when it was cancelled because `stop` was set.
 
         Args:
-            stages: the job.
-            label: what it is called.
-            stop: cancels it.
             here: it is so small that this thread does it.
 
         Returns:

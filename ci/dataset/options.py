@@ -144,12 +144,7 @@ def default_handover(options: ClusterOptions) -> int:
 
 
 def default_buckets(master: str | None, threads: int) -> int:
-    """Parts of the visited set: 32 for each core of this machine, but 64 or more; on a cluster enough for 10^10 states.
-
-    Args:
-        master: Spark's master, as the option gives it.
-        threads: cores of a local one.
-    """
+    """Parts of the visited set: 32 for each core of this machine, 64 at least; on a cluster enough for 10^10 states."""
     if master is not None and not master.startswith("local"):
         return CLUSTER_BUCKETS
     return min(CLUSTER_BUCKETS, max(BUCKETS, 1 << (32 * threads - 1).bit_length()))

@@ -206,11 +206,8 @@ def fan_out(
     """The answers about parts in their order, each as soon as its turn comes; after a stop those that are there.
 
     Args:
-        executor: where parts are answered.
         ask: answers one; it and the parts are picklable.
-        parts: what is asked about.
         noun: what progress counts.
-        quiet: no progress.
         take: is given each answer when it arrives.
         first: parts with the least of it are asked first.
 

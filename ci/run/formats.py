@@ -390,7 +390,6 @@ def junit(runs: Sequence[JudgedRun], moment: str) -> str:
     """The document.
 
     Args:
-        runs: what was judged.
         moment: when it was, `YYYY-MM-DDTHH:MM:SS`.
     """
     root = ET.Element("testsuites")

@@ -115,8 +115,6 @@ def judged(
     """The verdicts of a search or a proof.
 
     Args:
-        chosen: what was judged.
-        verdicts: of the engine.
         expected: the verdict that a property must have, in words; all others must hold.
         shortest: whether no counterexample is shorter than those found.
     """

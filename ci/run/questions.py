@@ -96,7 +96,6 @@ def search(
     """The search of a program within a budget.
 
     Args:
-        traced, budget: what is explored, and how far.
         stop, progress, on_compile: as `explore` takes them.
         symmetry: how a symmetry was asked for.
 
@@ -118,8 +117,6 @@ def run(traced: Program, budget: SearchBudget, quiet: bool, search: Callable[...
     Where an earlier run explored the same space whole, progress says how much time is left.
 
     Args:
-        traced, budget: as `search` takes them.
-        quiet: whether no progress is shown.
         search: what explores; it takes what `search` takes.
 
     Raises:
@@ -192,7 +189,6 @@ def reduced_program(chosen: Subject, symmetry: str, reduce: str, spelled: Callab
     """The subject traced, to be explored with these reductions.
 
     Args:
-        chosen: the subject.
         symmetry, reduce: as the options have them.
         spelled: how the user has written one, for refusals.
 
@@ -326,8 +322,6 @@ class SearchQuestion:
         """The answer.
 
         Args:
-            traced: as of `traced`.
-            native: the search in memory.
             quiet: whether the other engines show no progress.
 
         Raises:

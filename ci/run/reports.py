@@ -159,9 +159,6 @@ class ReportFiles:
 
         Args:
             screen: where files and annotations are named: standard error, where standard output is a document.
-            runs: what was judged.
-            code: the exit code.
-            last_line: the result in a line.
         """
         if self.junit is not None:
             write(self.junit, junit(runs, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())))
@@ -180,9 +177,7 @@ def finish(screen: Screen, result: Result, target: str | None, reports: ReportFi
 
     Args:
         screen: standard error, where standard output is the document.
-        result: the answer.
         target: where the document goes; None: nowhere.
-        reports: the reports that are wanted.
     """
     if target is not None:
         write_json(target, result.document)

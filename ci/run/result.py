@@ -148,9 +148,6 @@ def write_traces(
     """Write traces as ITF into a folder, made if need be; returns the names of the files.
 
     Args:
-        place: the folder.
-        chosen, program: what the traces are of.
-        traces: counterexamples and witnesses.
         shortest: whether no shorter ones exist.
     """
     names = []

@@ -36,10 +36,6 @@ class SparkExecutor(Executor):
     What a call raises is raised where its result is taken. A task whose worker dies is tried again by Spark; after
     the last try the result raises JobFailedError, in one line.
 
-    Args:
-        session: the Spark session, with what workers need.
-        log: where Spark's messages go.
-
     Attributes:
         cores: how many calls are answered at a time.
         again: tasks that were tried again.
@@ -152,11 +148,6 @@ def pickled(value: object) -> bytes:
 @contextlib.contextmanager
 def spark_executor(master: str | None, conf: tuple[str, ...], workers: int) -> Iterator[SparkExecutor]:
     """An executor on a session of its own; Spark's log stays where something went wrong.
-
-    Args:
-        master: Spark's; None: what spark-submit says, else this machine.
-        conf: settings, `spark.KEY=VALUE` each.
-        workers: cores of a local one.
 
     Raises:
         Refusal: for a setting that is none, and where Spark does not start.

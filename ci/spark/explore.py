@@ -62,7 +62,6 @@ def ship_sources(session: Any, archive: Path) -> None:
     """Send this package to the workers of a cluster; those of an embedded session have it.
 
     Args:
-        session: the Spark session.
         archive: where to put it; workers fetch it from there as long as the session lives.
     """
     context = session.sparkContext

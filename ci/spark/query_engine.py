@@ -43,7 +43,6 @@ def spark_engine(
     Nothing is written below the dataset, nor into the current folder. The messages stay where a job fails.
 
     Args:
-        data: the dataset.
         master, workers, conf: as `start_session` takes them.
         verify: every level file is compared with its digest unless it is `none`.
 
@@ -131,8 +130,6 @@ def register(session: Any, data: Dataset, *, computes: bool) -> None:
     """Define the views.
 
     Args:
-        session: the Spark session.
-        data: the dataset.
         computes: whether there is a view of transitions, for which the rules are compiled.
     """
     from kraftcheck.ci.dataset.engine import LEVELS, SPARK, level_rows, states_sql, transitions_sql

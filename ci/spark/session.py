@@ -248,10 +248,6 @@ def log_to(session: Any, log: Path) -> Callable[[], None]:
 
     They have started the JVM, and have chosen where its messages go: that stays, and a file is added.
 
-    Args:
-        session: the Spark session.
-        log: the file; what it holds is kept.
-
     Returns:
         What ends that.
     """
@@ -286,7 +282,6 @@ def for_sql(session: Any, rows: int) -> Iterator[None]:
     """Meanwhile joins and groups take as many tasks as their size asks for, compiled; afterwards all is as before.
 
     Args:
-        session: the Spark session, whose defaults are for the jobs of levels.
         rows: how many rows a join or a group has, about.
     """
     tasks = max(int(session.sparkContext.defaultParallelism), -(-rows // SQL_ROWS))

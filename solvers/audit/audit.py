@@ -86,9 +86,7 @@ def audit_space(
     """Compare a sample.
 
     Args:
-        program: what was explored.
         engines: the compiled code that explored it.
-        space: what was found.
         sampling: how much, and the seed.
         generated: transitions of the search, with which the sample grows.
         visited: whether a packed state is among those found; None where the search is not complete.

@@ -149,9 +149,7 @@ def find_dependence(orders: Orders, taken: Mapping[int, tuple[bool, Step | None]
     """The first two instances that are said to be independent, of which one disturbs the other in a state.
 
     Args:
-        orders: what is said.
         taken: what some instances do in the state.
-        take: the rules on ints.
     """
     moving = {number: step for number, (_, step) in taken.items() if step is not None}
     for one, step in moving.items():

@@ -61,7 +61,6 @@ def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -
     """Compare a program with the rules that it was traced from.
 
     Args:
-        program: the program.
         few: where it is of any number, the system with few, with whose rules it is compared.
 
     Raises:

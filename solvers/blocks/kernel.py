@@ -128,9 +128,6 @@ def block_spec(
     """The spec of a program for workers: object code, from the cache if it is there, and sizes.
 
     Args:
-        program: the traced system.
-        bucket_bits: logarithm of the number of buckets.
-        cache: where compiled code is kept.
         target: the workers' processor; None: this machine's.
         on_compile: called before code is compiled that the cache does not have.
     """

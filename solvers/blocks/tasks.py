@@ -407,8 +407,6 @@ def sift(kernel: BlockKernel, size: int, blocks: Iterable[Words], visited: Itera
     """The records that no visited state has, without duplicates, sorted by bucket.
 
     Args:
-        kernel: the functions.
-        size: how many records the blocks have.
         blocks: records, those of a bucket in the order in which the first of equals is to stay.
         visited: states of all committed levels, for the buckets of the blocks.
 

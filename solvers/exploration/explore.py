@@ -270,8 +270,6 @@ def explore(
     """Explore every reachable state.
 
     Args:
-        program: the traced system.
-        budget: resources and limits.
         clock: seconds, from any origin.
         progress, stop: called every few hundred thousand transitions; once set, the search ends soon.
         effort: of the compiler for the first code; a long search goes over to better code.
@@ -312,9 +310,6 @@ def conclude(
     """The verdicts and numbers of a search that has ended, without its states; raises as `explore` does.
 
     Args:
-        search: what it found.
-        kernel: the program, compiled.
-        seconds, compile_seconds: how long it took.
         audit: what was compared with the rules on ints.
         recoverability: what a backward search found; without one, `recovers` properties are unknown.
         liveness: what a search for fair behaviours found; without one, liveness properties are unknown.

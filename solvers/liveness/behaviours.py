@@ -182,10 +182,8 @@ def label_components(kept: KeptEdges, members: Truths, labels: Labels, check_sto
     """Give each of some states the number of one of its component, the same for all of it.
 
     Args:
-        kept: the edges.
         members: the states that count.
         labels: of these are written.
-        check_stop: called now and then.
     """
     count = len(members)
     index, stack = np.zeros(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)

@@ -104,13 +104,7 @@ def no_guides(count: int) -> Guides:
 
 
 def guiding(guides: Guides, wanted: Truths, kind: npt.DTypeLike) -> Listed | None:
-    """The edges from the wanted states of a block to their guides, of the class without steps; None: there is none.
-
-    Args:
-        guides: of the states of the block.
-        wanted: which of them.
-        kind: the type of classes.
-    """
+    """The edges from the wanted states of a block to their guides, of the class without steps; None: there is none."""
     chosen = wanted & (guides != UNGUIDED)
     if not chosen.any():
         return None

@@ -89,8 +89,6 @@ class Edges(Protocol):
         """A block by its number, for the use of one thread.
 
         Args:
-            thread: number of the thread.
-            number: of the block.
             wanted: the states whose edges are asked for; the others have none.
             inner: leave out edges that leave the region.
         """

@@ -218,14 +218,7 @@ def bits_of(rows: Any, column: int) -> Truths:
 def liveness_verdicts(
     program: Program, liveness: Liveness, bound: str, cut: str | None
 ) -> Iterator[PropertyVerdict]:
-    """The verdicts on the liveness properties.
-
-    Args:
-        program: what was explored.
-        liveness: what the search for fair behaviours found.
-        bound: what a property holds of.
-        cut: why the search is incomplete.
-    """
+    """The verdicts on the liveness properties."""
     for number, live in enumerate(program.liveness.claims):
         finding = None if liveness.findings is None else liveness.findings[number]
         verdict: Verdict

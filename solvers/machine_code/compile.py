@@ -106,8 +106,6 @@ def load_library(
     """The compiled module that `emit` writes for a source, and whether it came from the cache under the key.
 
     Args:
-        source, emit: what to compile.
-        key, cache: where it may be already.
         effort: of the compiler, unless the cache has better.
         on_compile: called before it is compiled, where the cache does not have it.
     """
@@ -181,11 +179,9 @@ class RowFunction:
     """Terms compiled once, evaluated for many rows of values of variables.
 
     Args:
-        graph: the graph of the terms.
         variables: variables in the order of a row's columns; None: all of the graph, as they were made.
         roots: what is evaluated, one column of the result each.
         cache_dir: folder for compiled code; None: keep none.
-        effort: of the compiler.
     """
 
     def __init__(

@@ -116,7 +116,6 @@ def object_code(
     """The module optimised and compiled for a processor.
 
     Args:
-        module: what to compile.
         target: the processor; None: this machine's.
         effort: less is sooner there, and slower to run.
     """

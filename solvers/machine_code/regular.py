@@ -15,7 +15,6 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o666, *, fol
     """A regular file, opened without waiting for anybody.
 
     Args:
-        path: the file.
         flags, mode: as `os.open` takes them.
         follow: whether it may be what a link in its place names.
 
@@ -44,7 +43,6 @@ def open_folder(path: Path | str, within: int | None = None) -> int:
     """A folder, opened without following a link in its place.
 
     Args:
-        path: the folder.
         within: the open folder that it is in; None: the path says all.
 
     Raises:

@@ -189,12 +189,8 @@ def record_goals(
     """Record those of consecutive goals that occur; only the terms of those are computed that this piece has not.
 
     Args:
-        b, plan, frame: where to.
-        first: number of the first goal.
-        scope: where terms are computed.
         terms: of each goal the truth that it occurs, or that it does not.
         shown: which of the two.
-        mark: of the occurrence.
     """
     bits = {claim: 1 << plan.goal_bits.get(claim, 0) for claim in range(first, first + len(terms))}
     if not bits:
@@ -271,8 +267,6 @@ class KindFunction:
     """Emits the function `(state, out, frame, id) -> out` of one action kind.
 
     Args:
-        module, plan: where to.
-        number: of the kind.
         kind: the kind, or one with some of its instances; the instances that it writes are numbered from its first.
         name: of the function, distinct from those of other instances.
     """

@@ -239,8 +239,6 @@ def ask_twice(
     """The answer of a rule, once it has given the same twice.
 
     Args:
-        what: it is, for a fault.
-        question: asks it.
         rule: has its line.
         anew: asks the rule that the system gave when it was asked for its parts again.
 
@@ -291,8 +289,6 @@ def made_twice(
     """The parts of a system as it gives them, and as it gives them when it is asked again.
 
     Args:
-        what: they are.
-        make: gives them.
         values: what of each has to be the same.
 
     Raises:
@@ -350,7 +346,6 @@ def check_names(what: str, named: Iterable[tuple[str, Callable[..., Any]]]) -> N
     """Refuse two things of one name: reports would take one for the other.
 
     Args:
-        what: they are, in the plural.
         named: the name of each, and a rule that shows its line.
 
     Raises:

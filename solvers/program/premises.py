@@ -53,7 +53,6 @@ def with_premises(program: Program, says: Sequence[Term], empty: Container[str])
     """The program with a hidden goal for each property that says something of some states or steps only.
 
     Args:
-        program: without such goals.
         says: for each `always` property the truth that it says something of the state.
         empty: ids of the properties that say nothing, see `content`; no goal shows them.
     """
@@ -211,7 +210,6 @@ def premises_shown(verdicts: Sequence[PropertyVerdict], program: Program) -> fro
 
     Args:
         verdicts: of all goals, the hidden ones too.
-        program: what was explored.
     """
     shown = {one.claim for one in verdicts if isinstance(one.verdict, Holds)}
     return frozenset(claim for claim, premise in program.premises.items() if premise.goal in shown)
@@ -222,7 +220,6 @@ def lenient_warnings(verdicts: Sequence[PropertyVerdict], program: Program) -> I
 
     Args:
         verdicts: of the claims and of all goals, the hidden ones too.
-        program: what was explored.
     """
     holding = {one.claim for one in verdicts if isinstance(one.verdict, Holds)}
     shown = premises_shown(verdicts, program)
@@ -252,7 +249,6 @@ def without_content(program: Program, kept: frozenset[str]) -> frozenset[str]:
     A claim about steps is asked of any two states: what the rules make true of steps is a claim about the rules.
 
     Args:
-        program: traced, without hidden goals.
         kept: ids of claims that are not asked.
     """
     states = zip((*program.always, *program.sometimes), (*program.always_terms, *program.sometimes_terms), strict=True)

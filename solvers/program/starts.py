@@ -184,11 +184,6 @@ Rows = npt.NDArray[np.int64]
 def described_states(layout: Layout, state: Sequence[Term], parts: Sequence[Term]) -> tuple[tuple[int, ...], ...]:
     """The packed states, sorted, of which all truths hold.
 
-    Args:
-        layout: the domains of the fields.
-        state: the variable of each slot.
-        parts: truths about these variables.
-
     Raises:
         SystemFault: for more states than can be listed, and for words beyond 64 bits.
     """
@@ -341,9 +336,7 @@ def initial_leaves(
     """The initial states, packed where the layout is, distinct and sorted.
 
     Args:
-        layout: the layout.
         states: as `given_states` has them.
-        variables: the term of each field.
         described: the truths that are described, of these.
         rule: what gave the states, whose line a refusal names.
         at: the setting, whose bounds it names.

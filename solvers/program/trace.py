@@ -109,7 +109,6 @@ def pruning_fault(pruned: Sequence[Pruning], strict: bool) -> str | None:
     """Why unrefuted properties are not proven to hold; None where caps declare every pruning.
 
     Args:
-        pruned: what was left out.
         strict: whether declared caps count as well.
     """
     undeclared = [pruning.text() for pruning in pruned if not pruning.cap]
@@ -212,7 +211,6 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     """Trace a system at a setting.
 
     Args:
-        system, setting: what to trace.
         free: for provers: arguments are free within what `Kind.allowed` says, no
             instances are listed, states are not packed (`initial` has their leaves).
         graph: where to, if not into a new graph.

@@ -302,12 +302,6 @@ def recoverability_verdicts(
 ) -> Iterator[PropertyVerdict]:
     """The verdicts on the `recovers` properties.
 
-    Args:
-        program: what was explored.
-        recoverability: what the backward search found.
-        bound: what a property holds of.
-        cut: why the search is incomplete.
-
     Raises:
         EngineDisagreement: when ints do not confirm a counterexample.
     """

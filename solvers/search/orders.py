@@ -337,11 +337,7 @@ class _Tables:
 
 
 class _Table:
-    """Which instances have which bits of which variable.
-
-    Args:
-        all_bits: for each instance its bits.
-    """
+    """Which instances have which bits of which variable."""
 
     def __init__(self, all_bits: Iterable[Mapping[int, int]]) -> None:
         self._by_variable: dict[int, list[tuple[int, int]]] = {}

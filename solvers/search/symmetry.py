@@ -190,7 +190,6 @@ def concrete(
     """A real run like a run of reduced states: the names are those that the system gives.
 
     Args:
-        program: the reduced program.
         claim: what the run is a witness of; its last step must show that.
         initial: packed initial state, reduced.
         instances: action instances, each taken in a reduced state.

@@ -176,10 +176,6 @@ def _reserve_rows(words: int, rows: int) -> tuple[int, npt.NDArray[Any], npt.NDA
 class VisitedSet:
     """All shards. The id of a state is its index in its shard * number of shards + the shard.
 
-    Args:
-        kernel: the code that works on it.
-        memory: most bytes that it may take.
-
     Attributes:
         shards: its parts.
         ends: for each level the states of each shard up to its end; of the last level what there is of it.

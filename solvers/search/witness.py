@@ -88,9 +88,7 @@ def witness(program: Program, claim: Property | None, run: PackedRun, instance: 
     """The trace of a claim's occurrence, confirmed on ints.
 
     Args:
-        program: what was explored.
         claim: what it is about; None: deadlock.
-        run: how the state of the occurrence is reached.
         instance: the action instance taken there that the claim is about; NO_ACTION: it is about the state.
 
     Raises:

@@ -76,9 +76,6 @@ def neighbourhood(program: Program, engine: StateEngine, first: Sequence[int], l
     """The nearest states that can follow a state.
 
     Args:
-        program: of the state.
-        engine: compiled code of the program.
-        first: the packed state.
         limit: most nodes.
     """
     start = tuple(first)

@@ -51,10 +51,7 @@ def statuses(program: Program, before: Any, step: TraceStep | None, state: Any) 
     """Every property of a program at one step.
 
     Args:
-        program: the system.
-        before: the state before the step.
         step: the step; None where the state is the initial one.
-        state: the state.
     """
     transition = None if step is None else Step(before, state, step.action, step.arguments, step.event)
     return tuple(_status(claim, transition, state) for claim in program.claims)

@@ -160,9 +160,7 @@ def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] |
     """The trace, a line for the initial state and for each step, with what changed below it.
 
     Args:
-        trace: the witness.
         full: show whole states instead of changes.
-        marks: what else to say below a step, by its number (`kraftcheck.solvers.traces.render`).
     """
     marked = {number: [f"{INDENT}{mark}" for mark in texts] for number, texts in (marks or {}).items()}
     text = ["  0  initial state", *_full_state(trace.initial), *cycle_begin(trace, 0), *marked.get(0, [])]
@@ -202,10 +200,7 @@ def replay_trace(
     """The trace of action instances, as the rules on ints run it.
 
     Args:
-        program: the traced system.
         claim: the property that must fail (or, for goals, be shown) at its end; None: deadlock.
-        initial: packed initial state.
-        instances: the action instances.
         loop: of a lasso, the number of the state where its cycle begins.
 
     Raises:
@@ -250,7 +245,6 @@ def minimise(
     to the cycle and on the cycle, as long as it is fair and breaks the property.
 
     Args:
-        program, claim, initial, instances: the trace.
         loop: of a lasso, the number of the state where its cycle begins.
 
     Raises:

@@ -271,13 +271,7 @@ class WalkPlan:
 
 
 class Walker:
-    """The compiled walks of a program.
-
-    Args:
-        program: the traced system.
-        made: the walks.
-        on_compile: as of `load_library`.
-    """
+    """The compiled walks of a program."""
 
     def __init__(self, program: Program, made: WalkPlan, on_compile: Callable[[], None] | None = None) -> None:
         cache, threads = ObjectCache(made.cache_dir), made.threads

@@ -246,8 +246,6 @@ def simulate(
     """Walk at random, and collect the claims that break.
 
     Args:
-        program: the traced system.
-        plan: the walks that are made.
         clock: seconds, from any origin.
         progress: called after each chunk of runs.
         stop: once set, the walks end after the runs at work; their chunk does not count.
@@ -312,8 +310,6 @@ def confirm_occurrence(
     """The finding of an occurrence: shortened, and confirmed on ints.
 
     Args:
-        program, engine: the system, traced and on ints.
-        occurrence: the occurrence.
         runs: to states that runs may have begun in, besides the initial ones.
         budget: steps for shrinking.
 
@@ -334,7 +330,6 @@ def confirm_findings(walks: Walks, runs: Sequence[PackedRun] = (), long_searches
     """The findings that break a property, shortest first; raises as `confirm_occurrence` does.
 
     Args:
-        walks: what was walked.
         runs: to states that runs may have begun in.
         long_searches: how many are worth a long search for a shorter run: those that were walked in the fewest steps.
     """
@@ -361,7 +356,6 @@ def with_suspects(walks: Walks, runs: Sequence[PackedRun] = ()) -> Walks:
     """The walks with the lassos that they seem to have gone through, one at most for each liveness property.
 
     Args:
-        walks: what was walked.
         runs: to states that runs may have begun in, besides the initial ones.
     """
     program = walks.program
@@ -397,13 +391,7 @@ class _Search:
     _halts: set[Any] = field(factory=set)
 
     def look(self, number: int, whole: PackedRun, first: Any, steps: Sequence[TraceStep]) -> None:
-        """Look for a lasso in a run.
-
-        Args:
-            number: of the run.
-            whole: the run, from an initial state on.
-            first, steps: the same on ints.
-        """
+        """Look for a lasso in a run."""
         states = [first, *(step.state for step in steps)]
         for start, end in self._candidates(states):
             if self.tried == LASSOS_TRIED:

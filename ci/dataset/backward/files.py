@@ -224,7 +224,6 @@ class RoundLog:
         """What a round left; computed unless the log has it.
 
         Args:
-            name: of the round.
             compute: does it; None when stopped.
 
         Raises:

@@ -60,9 +60,6 @@ class Listing:
         """List the arcs: the files of each part, and its counts added up; None when stopped.
 
         Args:
-            folder: where files go.
-            label: what the job is called.
-            stop: cancels it.
             question: the liveness property whose region is listed; None: the ways back are.
 
         Raises:

@@ -99,12 +99,7 @@ class LevelRunner(Protocol):
 
 
 def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit]) -> LevelJob:
-    """The job that expands the last committed level; the number of tasks follows from sizes and cores alone.
-
-    Args:
-        runner: what will run it.
-        log, commits: the run.
-    """
+    """The job that expands the last committed level; the number of tasks follows from sizes and cores alone."""
     last, cores = commits[-1], runner.cores
     visited = sum(level.rows for level in commits)
     split_rows, targets = task_sizes(last.rows, visited, cores)
@@ -123,7 +118,6 @@ def bucket_bits(before: int, targets: int, most: int) -> int:
     Args:
         before: those of the level that is expanded.
         targets: tasks of the second stage that there are to be.
-        most: no more than so many.
     """
     return min(most, max(before, (BUCKETS_OF_A_TASK * targets - 1).bit_length()))
 

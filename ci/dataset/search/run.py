@@ -219,7 +219,6 @@ class DatasetRun:
         """Judge the `recovers` and liveness properties on what is committed, unless the run was to end early.
 
         Args:
-            runner: of the jobs.
             memory: bytes that arcs or a region may take in this process.
 
         Raises:

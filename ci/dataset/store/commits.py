@@ -327,10 +327,6 @@ class CommitLog:
     def begin(self, of: Mapping[str, Any], table: DecodingTable) -> None:
         """Begin a run.
 
-        Args:
-            of: its identity.
-            table: what a reader needs to decode its states.
-
         Raises:
             Refusal: when the folder has levels of a run whose identity is lost, or a name is none that is read again.
         """

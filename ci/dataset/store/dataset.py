@@ -73,7 +73,6 @@ class Dataset:
         """The dataset in a folder; its manifests are checked, and that every file is there with its size.
 
         Args:
-            out: the folder.
             verify: compare the level files with their digests too; else who reads them has to.
 
         Raises:
@@ -150,8 +149,6 @@ def check_fit(log: CommitLog, commits: Sequence[Commit], traced: Program, bits: 
     """Refuse levels whose counters, claims or buckets no exploration of a program has, whatever their digests say.
 
     Args:
-        log, commits: the run.
-        traced: the program.
         bits: of the number of a bucket of the first level; a later one may have more.
 
     Raises:

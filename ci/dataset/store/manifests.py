@@ -51,8 +51,6 @@ def write_sealed(path: AnyPath, content: Mapping[str, Any], check: Callable[[], 
     """Write a document through to the disk under another name, then rename it, and write its folder through.
 
     Args:
-        path: the place.
-        content: the document.
         check: whether this driver may still write. It is asked between both, for who takes over removes what was not
             renamed: so a driver that stood still in between cannot rename it any more.
 
@@ -101,7 +99,6 @@ def read_sealed(
     """What a document says, and its digest.
 
     Args:
-        path: the file.
         mend: what to do when it is not what was written.
         parse: makes of its content what it says, or raises ValueError: anybody can compute a digest. Without one the
             content is as it is, and the caller reads it.
@@ -260,10 +257,6 @@ _MANIFEST: Mapping[str, Reader[Any]] = {
 
 def check(levels: Sequence[Commit], folder: AnyPath) -> None:
     """Check that the last of these levels follows the one before.
-
-    Args:
-        levels: from depth 0 on.
-        folder: where its files are.
 
     Raises:
         ValueError: saying what does not fit.

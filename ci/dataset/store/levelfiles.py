@@ -20,7 +20,9 @@ import socket
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias, overload
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import cmp_using, define, field, frozen
 
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, WrittenFile, new_file, opened
+from kraftcheck.ci.dataset.store.objects import AnyPath, DigestingFile, ObjectPath, durable, new_file, opened
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.dataset.values import FILE_NAME, SHA256, attribute, matching, whole
 from kraftcheck.solvers.blocks.expansion import Descent
@@ -236,20 +238,43 @@ COLUMN = re.compile(r"id|parent|action|w[0-9]{1,2}|claims[0-9]{1,3}", re.ASCII)
 
 
 @define
-class ParquetFile(WrittenFile):
-    """A file of row groups."""
+class ParquetFile:
+    """A file of row groups that a job writes: there once it has one, and gone again where something fails."""
 
+    folder: AnyPath
+    _file: DigestingFile | None = field(init=False, default=None)
+    _name: str = field(init=False)
     _writer: Any = field(init=False, default=None)
     _rows: int = field(init=False, default=0)
 
-    def finish(self) -> None:
-        """See `WrittenFile`."""
-        self._writer.close()
+    def __enter__(self) -> Self:
+        """Nothing is created yet."""
+        return self
 
-    def let_go(self) -> None:
-        """See `WrittenFile`."""
-        if self._writer is not None:
-            self._writer.close()
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        """Finish the file, or remove it."""
+        if self._file is None:
+            return
+        try:
+            if kind is None:
+                self.finish()
+                self._file.close()
+                durable(self.folder)
+        except BaseException:
+            kind = OSError
+            raise
+        finally:
+            if kind is not None:
+                with contextlib.suppress(OSError):  # what was not written is not missed; else Python closes it later
+                    if self._writer is not None:
+                        self._writer.close()
+                self._file.abandon()
+                if isinstance(self.folder, Path):
+                    (self.folder / self._name).unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Write what is still held."""
+        self._writer.close()
 
     def begin(self, schema: pa.Schema, **options: Any) -> None:
         """Make the file, unless it is there, for columns of a schema; the options are those of `ParquetWriter`."""
@@ -294,7 +319,7 @@ class LevelWriter(ParquetFile):
         self._name = f"part-{self.task:05}-{uuid.uuid4().hex[:12]}.parquet"
 
     def finish(self) -> None:
-        """See `WrittenFile`."""
+        """See `ParquetFile`."""
         self._finish_group()
         super().finish()
 

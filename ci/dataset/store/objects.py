@@ -17,10 +17,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, BinaryIO, Self, TypeAlias
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.terminal.machine import sync
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -263,45 +262,6 @@ class _DigestingObject(DigestingFile):
 def new_file(place: AnyPath) -> DigestingFile:
     """A file that is not there yet, and hashes what is written to it."""
     return _DigestingObject(place) if isinstance(place, ObjectPath) else DigestingFile(place)
-
-
-@define
-class WrittenFile:
-    """A file that a job writes: there once it has something in it, and gone again where something fails."""
-
-    folder: AnyPath
-    _file: DigestingFile | None = field(init=False, default=None)
-    _name: str = field(init=False)
-
-    def __enter__(self) -> Self:
-        """Nothing is created yet."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        """Finish the file, or remove it."""
-        if self._file is None:
-            return
-        try:
-            if kind is None:
-                self.finish()
-                self._file.close()
-                durable(self.folder)
-        except BaseException:
-            kind = OSError
-            raise
-        finally:
-            if kind is not None:
-                with contextlib.suppress(OSError):  # what was not written is not missed
-                    self.let_go()
-                self._file.abandon()
-                if isinstance(self.folder, Path):
-                    (self.folder / self._name).unlink(missing_ok=True)
-
-    def finish(self) -> None:
-        """Write what is still held."""
-
-    def let_go(self) -> None:
-        """Close what writes to the file, which something has made useless; else Python does so later, and complains."""
 
 
 def opened(place: AnyPath) -> IO[bytes] | ObjectReader:

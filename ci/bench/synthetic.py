@@ -141,7 +141,9 @@ class SyntheticLog:
         hosted = ledger.by_broker[broker]
         preferred = [key for key in hosted if ledger.slots[key][0].partition.replicas.first() == broker]
         to_elect = [key for key in preferred if ledger.slots[key][0].partition.leader != broker]
-        yield from self._change_batches(to_elect, "prefer", lambda at: lambda c: _preferred_election(c, rules))
+        yield from self._change_batches(
+            to_elect, "prefer", lambda at: lambda c: elect_leaders(c, PREFERRED, ((TOPIC, 0),), rules).records
+        )
 
     def _vary_isrs(self, count: int) -> Iterator[bytes]:
         """Followers fall behind and catch up."""
@@ -258,10 +260,6 @@ class SyntheticLog:
         data = segments.batch_bytes(self._offset, 1, values)
         self._offset += len(values)
         return data
-
-
-def _preferred_election(controller: Controller, rules: RuleSet) -> tuple[LogRecord, ...]:
-    return elect_leaders(controller, PREFERRED, ((TOPIC, 0),), rules).records
 
 
 def _last_follower(p: Partition) -> int:

@@ -279,13 +279,9 @@ class DuckDBEngine:
 
     def _prepare(self, depths: set[int]) -> None:
         """Verify the files of levels, and fetch them, unless that was done."""
-        self._verify(depths)
         if self.copies is not None:
             self.copies.fetch(depths, verifies=self.verifies)
-
-    def _verify(self, depths: set[int]) -> None:
-        """Compare the files of levels with their digests, unless that was done."""
-        if self.verifies and self.copies is None:
+        elif self.verifies:
             levels = [level for level in self.data.levels if level.depth in depths - self.verified]
             check_files(self.data.log, levels)
             self.verified |= depths

@@ -179,16 +179,6 @@ def checked_rules(one: JudgedProperty) -> list[CheckedRule]:
     ]
 
 
-def help_text(one: JudgedProperty) -> str:
-    """The help as plain text."""
-    return "\n".join(_lines(one, plain=True))
-
-
-def help_markdown(one: JudgedProperty) -> str:
-    """The help as Markdown."""
-    return "\n\n".join(_lines(one, plain=False))
-
-
 def _lines(one: JudgedProperty, plain: bool) -> list[str]:
     def shown(text: str) -> str:
         return text if plain else markdown(text)
@@ -288,7 +278,7 @@ def _rule(run: JudgedRun, one: JudgedProperty) -> dict[str, Any]:
         "shortDescription": {"text": _cut(one.sentence, 1024)},
         "fullDescription": {"text": _cut(one.sentence, 1024)},
         "defaultConfiguration": {"level": "error"},
-        "help": {"text": help_text(one), "markdown": help_markdown(one)},
+        "help": {"text": "\n".join(_lines(one, plain=True)), "markdown": "\n\n".join(_lines(one, plain=False))},
         "properties": {"tags": [one.kind], "problem.severity": "error"},
     }
 

@@ -45,11 +45,6 @@ MOST_TRACES = 20
 """Counterexamples in a summary."""
 
 
-def on_github() -> bool:
-    """Whether this is a step of a workflow of GitHub Actions."""
-    return os.environ.get("GITHUB_ACTIONS") == "true"
-
-
 def error_commands(runs: Sequence[JudgedRun]) -> Iterator[str]:
     """A workflow command for each verdict that is no pass; where there are too many, the last one says how many."""
     faulty = [(run, one) for run in runs for one in run.properties if not one.passed]
@@ -166,7 +161,7 @@ class ReportFiles:
         if self.sarif is not None:
             write(self.sarif, sarif(runs, code))
             screen.plain(f"wrote {self.sarif}")
-        if on_github():
+        if os.environ.get("GITHUB_ACTIONS") == "true":
             for line in error_commands(runs):
                 screen.command(line)
             append_summary(runs, last_line)

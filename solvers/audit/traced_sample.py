@@ -27,7 +27,7 @@ from attrs import define, field
 
 from kraftcheck import model
 from kraftcheck.model.language.anynumber import Family
-from kraftcheck.model.language.layout import Counter, Endless, Layout, NoStateError, leaves, rebuild
+from kraftcheck.model.language.layout import Counter, Endless, NoStateError, leaves, rebuild
 from kraftcheck.model.language.symbolic import UntraceableRule, of_one_kind, record_fields
 from kraftcheck.model.language.system import UNNAMED, Action, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph, Term
@@ -286,7 +286,7 @@ class _StateComparison:
         if outcome is None:
             return
         after = [value for _, value in leaves(outcome.state)]
-        if not _in_domains(self._of.layout, after):
+        if not all(s.domain.lo <= v <= s.domain.hi for v, s in zip(after, self._of.layout.slots, strict=True)):
             return  # such a step is not taken, so nothing is claimed of it
         for path, worth, value in read.effects(kind, after):
             self._same(f"{label}, effect on {path or 'the state'}", worth, value, traced.effect)
@@ -323,10 +323,6 @@ OF_PROVERS = (STAYS, " of any outcome")
 """How the names of claims end that provers add: they repeat what a system claims."""
 
 MEND = "; a rule depends on its arguments alone, so not on chance, and may not ask what a word is (is, type())"
-
-
-def _in_domains(layout: Layout, values: Sequence[int]) -> bool:
-    return all(s.domain.lo <= value <= s.domain.hi for value, s in zip(values, layout.slots, strict=True))
 
 
 class _Tuple(tuple[Any, ...]):

@@ -276,9 +276,8 @@ class KindFunction:
         self._program = plan.program
         self._rows = len(kind.instances)
         name = name or str(number)
-        self._columns = [
-            self._column(module, f"table{name}.{i}", column) for i, column in enumerate(self._table_columns())
-        ]
+        columns = list(zip(*kind.table, strict=True)) if kind.variables else []
+        self._columns = [self._column(module, f"table{name}.{i}", column) for i, column in enumerate(columns)]
         self.function, self._b = begin(module, f"kind{name}", [POINTER, POINTER, POINTER, WORD], POINTER)
         self.function.attributes.add("noinline")
         self._state, self._start, self._frame, self._identity = self.function.args
@@ -286,9 +285,6 @@ class KindFunction:
         self._claims, self._goals = kind.steps[: len(self._program.steps)], kind.steps[len(self._program.steps) :]
         self._by_row = depends_on(kind.variables, closure(roots))
         self._emit()
-
-    def _table_columns(self) -> list[tuple[int, ...]]:
-        return list(zip(*self._kind.table, strict=True)) if self._kind.variables else []
 
     def _column(self, module: ir.Module, name: str, column: Sequence[int]) -> Any:
         """A global array, or (first, stride) when the column is affine in the row."""

@@ -9,6 +9,7 @@ still flow are listed by one of them, if there is room, and marks follow these.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -284,12 +285,10 @@ def search_backward(
     if not search.kernel.program.recovers or is_stop(search.cut) or search.cut == FIRST_VIOLATION:
         return Recoverability(None)
 
-    def on_sweep(sweep: int, queue: int) -> None:
-        report(search, sweep, queue)
-
     start = clock()
     used = search.bytes_in_use()
     room = min(search.limits.memory - used, max(LEAST_ROOM, used))
+    on_sweep = functools.partial(report, search)
     backward = BackwardSearch(search.kernel, search.store, search.threads, search.stop, on_sweep, room=room)
     findings = backward.run()
     if findings is None:

@@ -346,7 +346,7 @@ class Search:
         chunks = max(-(-(end - begin) // self._slice) for begin, end in zip(begins, ends, strict=True))
         starts, stops = np.array(begins), np.array(ends)
         if self.orders is not None:
-            self.orders.begin_level(ends)
+            self.orders.ends[:] = ends
 
         def make(number: int) -> Round:
             first = starts + number * self._chunks * self._slice

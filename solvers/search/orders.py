@@ -416,10 +416,6 @@ class OrderBlocks:
             self.blocks[thread, WORK] = address(work[thread])
         self._kept = [*shared.values(), work]  # the blocks hold only addresses
 
-    def begin_level(self, ends: Sequence[int]) -> None:
-        """States up to these numbers, by shard, are expanded now or were before."""
-        self.ends[:] = ends
-
     def block(self, thread: int) -> int:
         """The address of a thread's block."""
         return address(self.blocks[thread])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from attrs import frozen
 
@@ -106,18 +106,10 @@ def neighbourhood(program: Program, engine: StateEngine, first: Sequence[int], l
 
 def _broken(plan: FramePlan, report: EngineReport) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What fails in a state, and which step properties a step from it breaks."""
-    state, steps = dict(_state_claims(plan)), dict(_step_claims(plan))
+    state = {**dict(enumerate(claim.id for claim in plan.program.always)), plan.deadlock: DEADLOCK}
+    steps = dict(enumerate((claim.id for claim in plan.program.steps), plan.first_step))
     occurring = sorted(report.occurrences)
     return tuple(state[n] for n in occurring if n in state), tuple(steps[n] for n in occurring if n in steps)
-
-
-def _state_claims(plan: FramePlan) -> Iterator[tuple[int, str]]:
-    yield from enumerate(claim.id for claim in plan.program.always)
-    yield plan.deadlock, DEADLOCK
-
-
-def _step_claims(plan: FramePlan) -> Iterator[tuple[int, str]]:
-    return enumerate((claim.id for claim in plan.program.steps), plan.first_step)
 
 
 class UnknownField(ValueError):

@@ -114,7 +114,7 @@ R = TypeVar("R", bound=LevelRunner)
 
 
 class LevelEngine(Protocol[R]):
-    """The engine that expands the levels that the native start leaves."""
+    """The engine that expands the levels from the handover on."""
 
     @property
     def name(self) -> str:
@@ -164,7 +164,7 @@ def explore_committed(
     chosen: Subject, traced: Program, budget: SearchBudget, options: ClusterOptions, engine: LevelEngine[Any],
     kept: str | None, quiet: bool,
 ) -> tuple[Exploration, DatasetPart]:  # fmt: skip
-    """Explore; the first levels natively, the others by the engine. Levels are committed below `kept`, if anywhere.
+    """Explore; the first levels in this process, the others by the engine. Levels go below `kept`, if anywhere.
 
     Raises:
         Refusal: for options that do not fit, a folder that cannot be used, or a run that cannot be resumed.

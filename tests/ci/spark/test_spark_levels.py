@@ -22,7 +22,6 @@ from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
-from kraftcheck.solvers.blocks.tasks import ROW_BITS
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
@@ -285,14 +284,6 @@ def test_without_a_handover_recovery_is_refuted_as_natively(system: System, tmp_
     )
     assert told == expected
     assert any(v.kind == "recovers" and isinstance(v.verdict, Refuted) and v.depth for v in native)
-
-
-def test_a_native_id_is_no_place(tmp_path: Path) -> None:
-    """A number of the native engine's is refused where a place of the dataset is asked for, however small it is."""
-    store = explored(program_of(toys.HASTY, "3"), tmp_path).store
-    assert store.run_to(StatePlace(0, store.commits[0].groups[0].bucket << ROW_BITS)).instances == ()
-    with pytest.raises(AttributeError):
-        store.run_to(0)  # type: ignore[arg-type]
 
 
 def test_no_state_is_known_to_the_driver(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ class DatasetPart:
     """The part of a report that only a run with a dataset has.
 
     Attributes:
-        handed_over: the first depth that the engine expanded; None: the native start found everything.
+        handed_over: the first depth that the engine expanded; None: no level was large enough.
         out: the dataset; None: it was not kept.
         resumed: the level after which an earlier run was taken up; None: it was not.
         costs: by depth what its job cost.
@@ -68,7 +68,7 @@ NATIVE = "native"
 """The engine of the levels that a run begins with, made in its own process."""
 
 HANDOVER = 200_000
-"""States of the first level that the native start leaves to the engine, unless `--handover` says otherwise."""
+"""States of the first level that is left to the engine, unless `--handover` says otherwise."""
 
 BUCKETS = 64
 """Parts of the visited set on one machine, unless `--buckets` says otherwise."""

@@ -12,7 +12,7 @@ from attrs import frozen
 from kraftcheck.ci.conformance.kafka.change.cases import OUTSIDERS
 from kraftcheck.ci.conformance.kafka.change.checks import DRIVER, MAX_RANDOM_FACTOR, CheckRow, ShownCause
 from kraftcheck.ci.conformance.kafka.change.models import change_on_ints, model_of
-from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzDifference, Played
+from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FEW_ELECTED, FuzzDifference, Played
 from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, MENDED, RELEASES, RuleSet, parse, variant_name
 
 MOST_ASKED = 6
@@ -70,7 +70,8 @@ class SequenceWitness:
 
     def agrees(self, rules: RuleSet) -> bool:
         """See `Witness`; a rule set under which other requests are drawn has decided otherwise before."""
-        played, known = Played.of(self.like, rules, self.difference.plan), self.difference.exchanges
+        few, known = self.difference.begin.endswith(FEW_ELECTED), self.difference.exchanges
+        played = Played.of(self.like, rules, self.difference.plan, few)
         if len(played.exchanges) < len(known):
             return False
         return all(

@@ -10,6 +10,7 @@ from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, Decided, ModelController, Request, in_order
 from kraftcheck.ci.conformance.kafka.fuzz.requests import Brokers, Draws, beat, create, drawn_plan, register
 from kraftcheck.ci.conformance.kafka.fuzz.run import (
+    FEW_ELECTED,
     REQUESTS,
     Exchange,
     FuzzCounts,
@@ -97,6 +98,20 @@ def test_a_sample_agrees() -> None:
     assert row.answers.keys() == {*REQUESTS, "image"}
     kinds = {answer for answers in row.answers.values() for answer in answers}
     assert {"records", "no record", "DUPLICATE_BROKER_REGISTRATION", "NEW_LEADER_ELECTED", "INVALID_CONFIG"} <= kinds
+
+
+def test_timers_have_no_limit_where_the_order_of_partitions_shows() -> None:
+    """Where a dead last known leader is elected, a partition is decided on in two rounds, by the order of drawn ids.
+
+    A witness keeps the limit of its sequence, whatever rules it is held against.
+    """
+    begins = {
+        rules: {Played.of(NEWEST, parse(rules), drawn_plan(0, number, 2)).begin for number in range(20)}
+        for rules in ("kafka-4.4.0", "kafka-4.0.1", "kafka-4.4.0+dead-last-known-leader-electable")
+    }
+    assert {rules: any(FEW_ELECTED in begin for begin in of) for rules, of in begins.items()} == {
+        "kafka-4.4.0": True, "kafka-4.0.1": False, "kafka-4.4.0+dead-last-known-leader-electable": False}  # fmt: skip
+    assert Played.of(NEWEST, parse("kafka-4.0.1"), drawn_plan(0, 0, 2), few=True).begin.endswith(FEW_ELECTED)
 
 
 @pytest.mark.slow

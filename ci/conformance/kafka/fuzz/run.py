@@ -56,6 +56,9 @@ DRAWN = tuple(draw for draw, weight in REQUESTS.values() for _ in range(weight))
 DIED = "the driver died"
 """How the answer begins that the end of Kafka's process is."""
 
+FEW_ELECTED = " few"
+"""How the first line of a sequence ends where a timer elects few leaders at a time."""
+
 OPTIONS = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx512m")
 
 
@@ -168,11 +171,20 @@ class Played:
     exchanges: list[Exchange]
 
     @classmethod
-    def of(cls, version: str, rules: RuleSet, plan: Plan) -> Played:
-        """What the model makes of a plan."""
+    def of(cls, version: str, rules: RuleSet, plan: Plan, few: bool | None = None) -> Played:
+        """What the model makes of a plan.
+
+        Args:
+            version: the release whose requests are drawn.
+            rules: the model's.
+            plan: the numbers.
+            few: whether a timer elects few leaders at a time; None: drawn, but for rules under which it may decide on
+                a partition twice, since the order in which Kafka visits partitions, that of drawn ids, shows then.
+        """
         draws = Draws(plan.brokers)
         brokers = drawn_brokers(draws)
-        elr, few = not version.startswith("3.") and not draws.percent(30), draws.percent(50)
+        elr, drawn = not version.startswith("3.") and not draws.percent(30), draws.percent(50)
+        few = drawn and not rules.partition.dead_last_known_leader_electable if few is None else few
         world = ModelController.start(version, rules, elr, few)
         exchanges = []
         for number, numbers in enumerate(plan.steps):
@@ -182,7 +194,7 @@ class Played:
                 exchanges.append(Exchange(number, request, world.answer(request)))
         image = Request("image")
         exchanges.append(Exchange(len(plan.steps), image, world.answer(image)))
-        return cls(plan, f"begin{' elr' * elr}{' few' * few}", exchanges)
+        return cls(plan, f"begin{' elr' * elr}{FEW_ELECTED * few}", exchanges)
 
     @property
     def lines(self) -> list[str]:

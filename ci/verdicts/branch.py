@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,9 @@ from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, Refuted, worst_exit_code
 from kraftcheck.solvers.traces.render import lines
+
+DECIDING, MOST_NAMED = ".controller.", 5
+"""What the names of classes that decide have in them, and how many classes are named that nobody asked."""
 
 DOCUMENT_VERSION = 1
 """Version of the JSON document."""
@@ -131,6 +135,8 @@ class _Outcome:
         complete: whether every round was asked.
         beside: the answers that no rule is of; None where they were not asked.
         first: the method whose answer is the first that differs; empty where none does.
+        changed: the classes that are not those of the release.
+        idle: those of them that no question needed.
     """
 
     cases: int
@@ -140,6 +146,8 @@ class _Outcome:
     complete: bool
     beside: BesideRow | None = None
     first: str = ""
+    changed: Set[str] = frozenset()
+    idle: Set[str] = frozenset()
 
     @property
     def differs_beside(self) -> bool:
@@ -155,7 +163,8 @@ class _Outcome:
     def _of_promises(self) -> int:
         """The exit code of what the rules are of."""
         if self.naming is None:
-            return 0 if self.complete else EXIT_INCOMPLETE
+            none_asked = self.changed and self.changed == self.idle
+            return EXIT_INCOMPLETE if not self.complete else EXIT_VACUOUS if none_asked else 0
         if self.naming.name is None:
             return NON_CONFORMANT
         changes = [one for found in self.compared.values() for one in found.changes]
@@ -173,7 +182,16 @@ class _Outcome:
             "naming": None if self.naming is None else asdict(self.naming),
             "beside": None if self.beside is None else asdict(self.beside),
             "compared": {name: found.document() for name, found in self.compared.items()},
+            "changed": sorted(self.changed), "not_asked": sorted(self.idle),
         }  # fmt: skip
+
+    def changes(self, like: str) -> Iterator[str]:
+        """What it changes, and what of that no question needed."""
+        if self.changed:
+            idle = sorted(self.idle, key=lambda name: (DECIDING not in name, name))
+            more = f" and {len(idle) - MOST_NAMED} more" * (len(idle) > MOST_NAMED)
+            named = f"; no question needed {', '.join(idle[:MOST_NAMED])}{more}" if idle else ", all of them asked"
+            yield f"classes that are not those of {like}: {len(self.changed)}{named}"
 
     def runs(self, build: Build, base: str, said: str) -> Iterator[JudgedRun]:
         """For the reports: what its rules promise; a promise that the release does not keep either is expected so.
@@ -245,7 +263,8 @@ def branch_command(
     Exit codes: 0 it decides as its release, or breaks no promise that the release keeps; else of
     what it breaks: 12, 11 a deadlock, 13 recovery or liveness; 23 it differs, and no rule set is it,
     or what no rule is of differs, or with --mends it is another than that mend; 21 no explored
-    system asks for what differs; 20 the time was over before all was asked; 2 bad input.
+    system asks for what differs, or no question needed a class that it changes; 20 the time was
+    over before all was asked; 2 bad input.
 
     \b
     Examples:
@@ -258,11 +277,16 @@ def branch_command(
     reports.check(json=target)
     build = Build.of(path, like)
     base, wanted = f"kafka-{build.like}", None if mends is None else _mend_of(mends, f"kafka-{build.like}")
-    asking = _Asking(build, flags["seed"])
     told.say(build.lines() or [f"Kafka {build}"])
     budget = search_budget(flags["workers"], flags["memory"])
     try:
-        outcome = _outcome(asking, base, wanted, told.say, budget, flags["quiet"])
+        with tempfile.TemporaryDirectory(prefix="kraftcheck-classes-") as noted:
+            asking = _Asking(evolve(build, noted=Path(noted)), flags["seed"])
+            outcome = _outcome(asking, base, wanted, told.say, budget, flags["quiet"])
+            changed = build.changed()
+            outcome = evolve(outcome, changed=changed, idle=changed - asking.build.loaded())
+        for line in outcome.changes(build.like):
+            told.say([line])
         code, last = _ended(outcome, base, wanted)
         for line in written(out, build, (*told.lines, f"{last} (exit {code})"), outcome.compared):
             told.screen.plain(line)
@@ -327,6 +351,7 @@ def _ended(outcome: _Outcome, base: str, wanted: str | None) -> tuple[int, str]:
     code, naming = outcome.exit_code, outcome.naming
     if naming is None:
         said = "decides as its release" if outcome.complete else "decides as its release as far as it was asked"
+        said = "is asked nothing of what it changes" if code == EXIT_VACUOUS else said
         said = f"{said}: {outcome.cases:,} cases, 0 differ{_beside_words(outcome)}"
         return (NON_CONFORMANT if wanted is not None else code), said
     if naming.name is None:

@@ -7,7 +7,8 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 
 from attrs import frozen
@@ -31,6 +32,12 @@ _NOT_DRIVEN = re.compile(r".*-(sources|javadoc|scaladoc|tests?|test-fixtures)\.j
 """Jars of a folder that hold no classes to run, or bind the log: a driver writes none."""
 
 _CLASSES, _OWN = "build/classes/java/main", "org/apache/kafka/"
+_MODULE = re.compile(r"kafka[-_]|connect-")
+"""How jars of Kafka's modules begin, of which a distribution has more than the controller stands on."""
+
+_LOADED = re.compile(r"\] (org\.apache\.kafka\.\S+) source: ")
+"""A line of a virtual machine that notes a class which it loads."""
+
 _MANAGERS = f"{_OWN}controller/ReplicationControlManager.class"
 _MODULES = ("metadata", "server-common", "clients", "raft")
 """The modules of a checkout whose classes the controller consists of; the first has to be built."""
@@ -80,6 +87,13 @@ class Part:
         with zipfile.ZipFile(self.path) as jar:
             yield from (name for name in jar.namelist() if name.endswith(".class") and not name.startswith("META-INF"))
 
+    def sums(self) -> dict[str, int]:
+        """The CRC-32 of each class of Kafka's, by its path."""
+        if self.path.is_dir():
+            return {name: zlib.crc32(self.bytes_of(name)) for name in self.classes() if name.startswith(_OWN)}
+        with zipfile.ZipFile(self.path) as jar:
+            return {name: jar.getinfo(name).CRC for name in self.classes() if name.startswith(_OWN)}
+
     def bytes_of(self, member: str) -> bytes:
         """What a member holds."""
         if self.path.is_dir():
@@ -96,11 +110,13 @@ class Build:
         like: the release whose jars complete it, whose rules it is held against, and whose requests it is asked.
         first: what comes first on the class path; nothing for the release itself.
         name: what it is called; empty for the release itself.
+        noted: the folder where its processes note which classes they load; None: they do not.
     """
 
     like: str
     first: tuple[Part, ...] = ()
     name: str = ""
+    noted: Path | None = None
 
     @classmethod
     def of(cls, text: str, like: str | None = None) -> Build:
@@ -151,6 +167,21 @@ class Build:
         rest = [(name, digest) for name, digest in listed(self.like, kind).items() if _artifact(name) not in given]
         return [*((part.path.name, part.digest) for part in self.first), *sorted(rest)]
 
+    def changed(self) -> Set[str]:
+        """The names of its classes of Kafka's that are not, byte by byte, those of the release that completes it."""
+        paths, released = [Path(path) for path in jars(self.like).split(os.pathsep)], dict[str, int]()
+        for path in paths:
+            released |= Part(path, "", "").sums()
+        modules = {_artifact(path.name) for path in paths}
+        driven = [part for part in self.first if part.artifact in modules or not _MODULE.match(part.artifact)]
+        own = [pair for part in driven for pair in part.sums().items()]
+        return {_name(member) for member, total in own if released.get(member) != total}
+
+    def loaded(self) -> Set[str]:
+        """The names of Kafka's classes that its processes have loaded, as far as they noted it."""
+        texts = (file.read_text("utf-8", "replace") for file in self.noted.iterdir()) if self.noted is not None else ()
+        return {name for text in texts for name in _LOADED.findall(text)}
+
     def java(self) -> int:
         """The oldest Java that can run what comes first, by the version of a class of each part."""
         firsts = (next(part.classes(), "") for part in self.first)
@@ -175,6 +206,10 @@ class Build:
         if not any(_MANAGERS in part.classes() for part in self.first):
             text.append(f"  what it does not have, the managers too, is of {self.like}")
         return text
+
+
+def _name(member: str) -> str:
+    return member.removesuffix(".class").replace("/", ".")
 
 
 def _artifact(name: str) -> str:

@@ -174,7 +174,8 @@ class DriverProcess:
 
     def __init__(self, build: Build, name: str, arguments: Sequence[str], options: Sequence[str] = ()) -> None:
         java, path = program("java"), compile_driver(build, name)
-        self._command = [java, *options, "-cp", path, f"{PACKAGE}.{name}", *arguments]
+        notes = [] if build.noted is None else [f"-Xlog:class+load:file={build.noted}/{name}-%p.txt"]
+        self._command = [java, *options, *notes, "-cp", path, f"{PACKAGE}.{name}", *arguments]
         self._begin()
 
     def _begin(self) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import os
+import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import CheckSize
 from kraftcheck.ci.conformance.kafka.fuzz.beside import beside_release
 from kraftcheck.ci.conformance.kafka.jars import jars
@@ -37,6 +39,7 @@ def test_a_mend_is_recognised(tmp_path: Path) -> None:
     ran = kraftcheck("branch", str(mended), "--mends", "ghost-elr-member", "--junit", str(junit), "--quiet")
     assert ran.code == 0
     assert f"{mended} is kafka-4.4.0-removed-replicas-stay-in-elr in " in ran.out
+    assert "\nclasses that are not those of 4.4.0: 1, all of them asked\n" in ran.out
     assert "newly kept: elr-within-replicas (refuted 2 -> holds)" in ran.out
     assert ran.out.splitlines()[-1].endswith(": 0 promises newly broken, 2 newly kept (exit 0)")
     cases = list(ElementTree.parse(junit).iter("testcase"))
@@ -70,6 +73,29 @@ def test_what_no_rule_is_of_is_no_pass(tmp_path: Path) -> None:
     assert 0 < document["seconds"]["first"] < document["seconds"]["all"]
     said = f"; {document['beside']['differing']} answers beside the rules are not its release's (exit 23)"
     assert ran.err.splitlines()[-1].endswith(said)
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_change_that_no_question_needs_is_no_pass(tmp_path: Path) -> None:
+    """Classes of which none is loaded by any question are named, and nothing is said of them: exit code 21."""
+    ran = kraftcheck("branch", str(changed(tmp_path, "1", "QuorumController")), "--quiet", "--json", "-")
+    document, name = ran.document(), "org.apache.kafka.controller.QuorumController"
+    assert (ran.code, document["exit_code"], document["differing"]) == (21, 21, 0)
+    assert document["changed"] == document["not_asked"] == [name]
+    assert f"classes that are not those of 4.4.0: 1; no question needed {name}\n" in ran.err
+    assert ran.err.splitlines()[-1].startswith("is asked nothing of what it changes: ")
+
+
+@pytest.mark.xdist_group("kafka")
+def test_what_a_build_changes_is_known_by_its_bytes(tmp_path: Path) -> None:
+    """A class with other bytes than the release's, or that it lacks; none of a module that is not driven."""
+    for name, member in (("own.jar", "controller/Added"), ("kafka-streams-4.4.0.jar", "streams/Stream")):
+        with zipfile.ZipFile(tmp_path / name, "w") as file:
+            file.writestr(f"org/apache/kafka/{member}.class", member)
+    given = f"{tmp_path / 'own.jar'},{tmp_path / 'kafka-streams-4.4.0.jar'}"
+    assert Build.of(given, NEWEST).changed() == {"org.apache.kafka.controller.Added"}
+    released = next(path for path in jars(NEWEST).split(os.pathsep) if "kafka-metadata" in path)
+    assert Build.of(released, NEWEST).changed() == Build.of(NEWEST).changed() == set()
 
 
 @pytest.mark.xdist_group("kafka")

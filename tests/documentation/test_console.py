@@ -27,9 +27,8 @@ REFUSED = 2
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages()}
 SESSIONS = {name: commands_of(text) for name, text in TEXTS.items() if commands_of(text)}
 QUICK = [name for name, commands in SESSIONS.items() if not all(command.nightly for command in commands)]
-BY_NIGHT = ("how-to/testing.md", "how-to/pictures.md", "how-to/proofs.md", "how-to/step.md", "how-to/serve.md",
-            "how-to/kip.md", "tutorial/five-proposals.md", "reference/expressions.md",
-            "explanation/liveness.md", "explanation/systems/liveness.md")  # fmt: skip
+BY_NIGHT = ("how-to/testing.md", "how-to/pictures.md", "how-to/proofs.md", "how-to/step.md", "how-to/kip.md",
+            "tutorial/five-proposals.md", "reference/expressions.md")  # fmt: skip
 """Pages whose commands take five seconds and more together: they are run by night."""
 
 SLOW = [name for name, commands in SESSIONS.items() if any(command.nightly for command in commands)]

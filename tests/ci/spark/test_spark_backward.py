@@ -130,13 +130,16 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arcs, "GROUP_RECORDS", 16)
 
 
+@pytest.fixture(autouse=True)
+def jobs_of_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test of this file has such jobs."""
+    small_parts(monkeypatch)
+
+
 @pytest.mark.parametrize(("memory", "files"), [(0, False), (1 << 30, True)], ids=["sweeps", "memory and files"])
 @pytest.mark.parametrize("number", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)])
-def test_recovery_is_judged_as_natively(
-    number: int, memory: int, files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recovery_is_judged_as_natively(number: int, memory: int, files: bool, tmp_path: Path) -> None:
     """By sweeps over files and by arcs in memory, with steps in rows and in files, verdicts and traces are native."""
-    small_parts(monkeypatch)
     program = program_of(*SYSTEMS[number])
     run, spec = committed(program, tmp_path)
     found, backward = judged(program, run, Here(spec, files=files), memory)
@@ -146,9 +149,8 @@ def test_recovery_is_judged_as_natively(
 
 
 @pytest.mark.parametrize("memory", [0, 1 << 30], ids=["sweeps", "memory"])
-def test_what_was_cut_is_uncertain(memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_cut_is_uncertain(memory: int, tmp_path: Path) -> None:
     """Where a limit cut the exploration, a state whose way back may lead beyond it is not lost."""
-    small_parts(monkeypatch)
     program = program_of(TWO_CLAIMS, "3")
     run, spec = committed(program, tmp_path, max_depth=3)
     found, _ = judged(program, run, Here(spec), memory)
@@ -160,9 +162,8 @@ def test_what_was_cut_is_uncertain(memory: int, tmp_path: Path, monkeypatch: pyt
     assert any(one.uncertain is not None for one in found.findings)
 
 
-def test_a_search_that_was_stopped_lists_no_arcs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_was_stopped_lists_no_arcs_again(tmp_path: Path) -> None:
     """Stopped once arcs are listed, a search goes on without any job, and ends as one that was not stopped."""
-    small_parts(monkeypatch)
     program = program_of(WAYS)
     run, spec = committed(program, tmp_path)
     whole, calm = judged(program, run, Here(spec), 0)
@@ -176,7 +177,6 @@ def test_a_search_that_was_stopped_lists_no_arcs_again(tmp_path: Path, monkeypat
 
 def test_an_altered_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An arc that is altered on the disk during a search fails its page's checksum: no verdict is told."""
-    small_parts(monkeypatch)
     program = program_of(WAYS)
     run, spec = committed(program, tmp_path)
     original = Here.rows
@@ -197,7 +197,6 @@ def test_an_altered_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_split_that_is_not_expanded_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the tasks did not expand every state, there is no verdict, but an error."""
-    small_parts(monkeypatch)
     run, spec = committed(program := program_of(WAYS), tmp_path)
     monkeypatch.setattr(listing, "splits_of", lambda visited: arcs.splits_of(visited)[:-1])
     with pytest.raises(JobFailedError, match="expanded 7 of 8 states"):
@@ -207,7 +206,6 @@ def test_a_split_that_is_not_expanded_is_an_error(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("files", [False, True], ids=["rows", "files"])
 def test_steps_that_do_not_arrive_are_an_error(files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a step is lost on the way to the part of its target, there is no verdict, but an error."""
-    small_parts(monkeypatch)
     run, spec = committed(program := program_of(WAYS), tmp_path)
     within, lost = Arrived.within, [1]
 
@@ -223,9 +221,8 @@ def test_steps_that_do_not_arrive_are_an_error(files: bool, tmp_path: Path, monk
     assert not lost[0]
 
 
-def test_a_lost_result_fails_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_result_fails_the_search(tmp_path: Path) -> None:
     """Where a task's result did not come back there is no verdict, but an error."""
-    small_parts(monkeypatch)
     program = program_of(WAYS)
     run, spec = committed(program, tmp_path)
     with pytest.raises(JobFailedError, match="brought back"):
@@ -234,7 +231,6 @@ def test_a_lost_result_fails_the_search(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_files_that_were_written_elsewhere_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where workers write to disks of their own, the driver says so instead of reading no arcs."""
-    small_parts(monkeypatch)
     program = program_of(WAYS)
     run, spec = committed(program, tmp_path)
     original = Here.rows
@@ -253,11 +249,8 @@ def test_files_that_were_written_elsewhere_are_an_error(tmp_path: Path, monkeypa
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("memory", [0, 1 << 30], ids=["sweeps", "memory"])
-def test_jobs_of_spark_judge_as_natively(
-    memory: int, session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_of_spark_judge_as_natively(memory: int, session: Any, tmp_path: Path) -> None:
     """Under a real Spark the verdicts are those of jobs in this process."""
-    small_parts(monkeypatch)
     from kraftcheck.ci.spark.jobs import SparkCluster
 
     program = program_of(*SYSTEMS[0])

@@ -140,6 +140,8 @@ class Build:
         else:
             chosen = [Part.of(path) for path in _paths(text)]
         _check_once(chosen)
+        if Path(text).is_dir() and not (Path(text) / "settings.gradle").exists():
+            _check_members(chosen)
         if not any(member.startswith(_OWN) for part in chosen for member in part.classes()):
             raise Refusal(f"{text} has no class of Kafka")
         if Path(text).is_dir() and all(part.path.is_file() and _MANAGERS not in part.classes() for part in chosen):
@@ -231,6 +233,17 @@ def _check_once(parts: Sequence[Part]) -> None:
     if len(by_version) > 1:
         one, two = (part.path for part in [*by_version.values()][:2])
         raise Refusal(f"{one} and {two} are of two versions; remove those of one")
+
+
+def _check_members(parts: Sequence[Part]) -> None:
+    """Refuse a class of Kafka's that two jars of a folder have: which of them would be driven is a matter of names."""
+    by_member = dict[str, Part]()
+    for part in parts:
+        for member in filter(lambda name: name.startswith(_OWN), part.classes()):
+            other = by_member.setdefault(member, part)
+            if other is not part:
+                raise Refusal(f"{other.path} and {part.path} both have {_name(member)}; remove one, or name the jars, "
+                              "the one that counts first, with commas between them")  # fmt: skip
 
 
 def _paths(text: str) -> list[Path]:

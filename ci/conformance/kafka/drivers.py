@@ -13,6 +13,7 @@ import tempfile
 import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -98,7 +99,8 @@ def compiled(build: Build, source_files: Sequence[Path], kind: str = CONTROLLER)
         if place.is_symlink() or not place.is_dir() or recorded(record) != digests_below(place):
             _remove(place)
             _check_java(build)
-            compile_java(source_files, classes, place, f"the driver for Kafka {build}")
+            of = f"{build}, which may not be built whole" if build.first else build
+            compile_java(source_files, classes, place, f"the driver for Kafka {of}")
             replace(record, json.dumps(digests_below(place), indent=1))
     return os.pathsep.join((str(place), classes))
 
@@ -250,7 +252,9 @@ class DriverProcess:
         self._log.seek(0)
         log_lines = self._log.read().decode(errors="replace").strip().splitlines()
         relevant = [line for line in log_lines if not line.startswith(("SLF4J", "\tat "))]
-        return DriverError(f"the driver ended with code {code}: {' | '.join(relevant[:3]) or 'it wrote no reason'}")
+        after = [line.strip() for mark, line in pairwise(relevant) if mark.strip() == "Location:"]  # of a VerifyError
+        told = " | ".join([relevant[0], *after] if after else relevant[:3])
+        return DriverError(f"the driver ended with code {code}: {told or 'it wrote no reason'}")
 
 
 class JavaProcess(DriverProcess):

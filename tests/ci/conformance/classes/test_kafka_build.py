@@ -136,7 +136,7 @@ def test_several_jars_have_commas_between_them(tmp_path: Path) -> None:
 
 
 def test_what_is_no_build_is_refused(tmp_path: Path) -> None:
-    """No jars, a file that is none, jars without Kafka or its managers, two of a module or of versions: a line each."""
+    """No jars, no file of jars, none of Kafka or its managers, two of a module, a version or a class: a line each."""
     text = tmp_path / "readme.txt"
     text.write_text("text")
     refusals = {
@@ -155,6 +155,11 @@ def test_what_is_no_build_is_refused(tmp_path: Path) -> None:
     refusals[str(tmp_path / "clients")] = (
         "clients has no kafka-metadata jar, whose classes decide; name its jars, with commas between them, to drive "
         "the managers of a release with them")
+    for name in ("kafka-metadata-4.4.0.jar", "patch.jar"):
+        jar(tmp_path / "patched" / name)
+    refusals[str(tmp_path / "patched")] = (
+        "patch.jar both have org.apache.kafka.controller.ReplicationControlManager; remove one, or name the jars, the "
+        "one that counts first, with commas between them")
     for named, said in refusals.items():
         with pytest.raises(Refusal) as refused:
             Build.of(named)

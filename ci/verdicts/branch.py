@@ -107,7 +107,7 @@ class _Asking:
 
     def _fuzz(self, rules: RuleSet, steps: int, seed: int) -> tuple[FullAnswer, list[str]]:
         row = fuzz_with_kafka(self.build, rules, steps, seed, lambda *progress: None)
-        answer = FullAnswer(row.steps, row.differing, sequence_witnesses(self.build.like, row.kept))
+        answer = FullAnswer(row.steps, row.differing, sequence_witnesses(self.build.like, row.kept), row.ended)
         text = f"whole controllers: {row.steps:,} steps in {row.sequences:,} sequences, {row.differing:,} differ"
         return answer, [text, *cause_lines(evolve(row, causes=row.causes[:1]))]
 
@@ -315,6 +315,9 @@ def _outcome(
         say(text)
         rounds, cases, differing = rounds + 1, cases + answer.cases, differing + answer.differing
         witnesses += answer.witnesses
+        if answer.ended:
+            say(["its process ends or hangs again and again, so that it is asked no more"])
+            break
         if rounds == 1 and (beside := asking.beside(parse(base))) is not None:
             say(beside.lines(base.removeprefix("kafka-")))
         if differing and rounds > 1:

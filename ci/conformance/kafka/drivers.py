@@ -62,6 +62,10 @@ BROKER = "BrokerDriver"
 """The driver of a broker's directories, moves and proposals; it stands on the jars of a broker too."""
 
 
+NO_ANSWER = "the driver was stopped, since it gave no answer"
+"""How the end of a process begins that was waited for in vain."""
+
+
 class DriverError(RuntimeError):
     """The process died or wrote something else than answers; the message has the end of its log."""
 
@@ -248,7 +252,7 @@ class DriverProcess:
     def _failure(self) -> DriverError:
         code = self._process.wait()
         if self._hung:
-            return DriverError(f"the driver was stopped, since it gave no answer for {self.SILENCE:g} s")
+            return DriverError(f"{NO_ANSWER} for {self.SILENCE:g} s")
         self._log.seek(0)
         log_lines = self._log.read().decode(errors="replace").strip().splitlines()
         relevant = [line for line in log_lines if not line.startswith(("SLF4J", "\tat "))]

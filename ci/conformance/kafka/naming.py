@@ -101,11 +101,15 @@ def sequence_witnesses(like: str, differences: Iterable[FuzzDifference]) -> list
 
 @frozen
 class FullAnswer:
-    """What asking a rule set in full has shown: how many cases, how many of them differ, and some of those."""
+    """What asking a rule set in full has shown: how many cases, how many of them differ, and some of those.
+
+    And whether the build ended or hung so often that it is asked no more.
+    """
 
     cases: int
     differing: int
     witnesses: list[Witness]
+    ended: bool = False
 
 
 @frozen

@@ -13,7 +13,9 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import CheckSize
+from kraftcheck.ci.conformance.kafka.drivers import NO_ANSWER
 from kraftcheck.ci.conformance.kafka.fuzz.beside import beside_release
+from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzProcess
 from kraftcheck.ci.conformance.kafka.jars import jars
 from kraftcheck.ci.explore.two_sides import mended
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -84,6 +86,19 @@ def test_a_change_that_no_question_needs_is_no_pass(tmp_path: Path) -> None:
     assert document["changed"] == document["not_asked"] == [name]
     assert f"classes that are not those of 4.4.0: 1; no question needed {name}\n" in ran.err
     assert ran.err.splitlines()[-1].startswith("is asked nothing of what it changes: ")
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("kafka")
+def test_a_build_that_hangs_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that is not answered is the difference; nothing else is asked, nor the same in shorter sequences."""
+    monkeypatch.setattr(FuzzProcess, "SILENCE", 15.0)
+    ran = kraftcheck("branch", str(changed(tmp_path, "hangs", "ClusterControlManager")), "--quiet", "--json", "-")
+    document = ran.document()
+    assert (ran.code, document["beside"], document["naming"]["name"]) == (23, None, None)
+    assert document["differing"] in (1, 2)  # a second sequence may have been sent already
+    assert f"{NO_ANSWER} for 15 s" in ran.err
+    assert "is asked no more" in ran.err
 
 
 @pytest.mark.xdist_group("kafka")

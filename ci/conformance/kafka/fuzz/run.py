@@ -13,7 +13,7 @@ from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.columns import answer_lines
-from kraftcheck.ci.conformance.kafka.drivers import FUZZ, DriverError, DriverProcess, compile_driver
+from kraftcheck.ci.conformance.kafka.drivers import FUZZ, NO_ANSWER, DriverError, DriverProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.fuzz.model import ModelController, Request, answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     Draws,
@@ -39,6 +39,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     unregistered,
     waited,
 )
+from kraftcheck.ci.terminal.interrupts import passed
 from kraftcheck.model.rules.ruleset import RuleSet
 
 REQUESTS = {
@@ -64,6 +65,8 @@ OPTIONS = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx512m")
 
 class FuzzProcess(DriverProcess):
     """Kafka's managers in a process: `with FuzzProcess(build) as kafka: kafka.send(...); kafka.answers(...)`."""
+
+    SILENCE = 60.0
 
     def __init__(self, build: Build) -> None:
         super().__init__(build, FUZZ, (), OPTIONS)
@@ -120,9 +123,19 @@ class FuzzDifference:
     def cause(self) -> tuple[str, str, str]:
         """What differences of one cause are likely to share: the request, and what kinds of answer."""
         last = self.exchanges[-1]
-        if last.kafka.startswith(DIED):
+        if self.died:
             return last.request.kind, DIED, ""
         return last.request.kind, _shape(last.kafka), _shape(last.model)
+
+    @property
+    def died(self) -> bool:
+        """Whether Kafka's process ended in place of an answer."""
+        return self.exchanges[-1].kafka.startswith(DIED)
+
+    @property
+    def hung(self) -> bool:
+        """Whether it was ended, since it did not answer: to ask it again takes as long again."""
+        return self.died and NO_ANSWER in self.exchanges[-1].kafka
 
 
 @define
@@ -310,6 +323,9 @@ LENGTH = 120
 MOST_CAUSES = 3
 """How many causes are shortened and shown."""
 
+MOST_DEATHS = 3
+"""After so many ends of Kafka's process, or one that was waited for in vain, no further sequence is asked."""
+
 FuzzProgress = Callable[[str, int, int], None]
 
 
@@ -340,6 +356,7 @@ class FuzzRow:
         answers: for each kind of request how often each kind of answer was given.
         differing: sequences that end with a difference.
         kept: the shortened ones, which the document has in `causes`.
+        ended: whether Kafka's process ended or hung so often that no further sequence was asked.
     """
 
     version: str
@@ -351,6 +368,7 @@ class FuzzRow:
     seconds: float
     causes: tuple[FuzzCause, ...] = field(factory=tuple)
     kept: tuple[FuzzDifference, ...] = field(factory=tuple)
+    ended: bool = False
 
     @property
     def executed(self) -> int:
@@ -388,12 +406,15 @@ def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report:
     plans = (drawn_plan(seed, number, LENGTH) for number in itertools.count())
     shortest: dict[tuple[str, ...], FuzzDifference] = {}
     frequency: dict[tuple[str, ...], int] = {}
+    died = 0
 
     def enough() -> bool:
         report(f"{build} fuzz", counts.steps, sum(frequency.values()))
-        return counts.steps >= steps or counts.sequences * LENGTH >= 2 * steps
+        over = died >= MOST_DEATHS or (bool(frequency) and passed())
+        return over or counts.steps >= steps or counts.sequences * LENGTH >= 2 * steps
 
     for difference in fuzzed(build, rules, plans, counts, enough):
+        died += MOST_DEATHS if difference.hung else difference.died
         frequency[difference.cause] = frequency.get(difference.cause, 0) + 1
         known = shortest.get(difference.cause, difference)
         shortest[difference.cause] = min(known, difference, key=lambda one: len(one.exchanges))
@@ -402,10 +423,11 @@ def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report:
     if shortest:
         with FuzzProcess(build) as kafka:
             for cause in sorted(shortest, key=lambda cause: -frequency[cause])[:MOST_CAUSES]:
-                kept.append(shortened(kafka, build.like, rules, shortest[cause]))
+                first = shortest[cause]
+                kept.append(first if first.hung or passed() else shortened(kafka, build.like, rules, first))
     return FuzzRow(
         str(build), seed, counts.steps, counts.sequences, counts.by_request(), sum(frequency.values()), seconds,
-        tuple(_cause(one, frequency[one.cause]) for one in kept), tuple(kept),
+        tuple(_cause(one, frequency[one.cause]) for one in kept), tuple(kept), died >= MOST_DEATHS,
     )  # fmt: skip
 
 

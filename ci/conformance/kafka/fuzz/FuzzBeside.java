@@ -18,6 +18,7 @@ import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
@@ -29,6 +30,7 @@ import org.apache.kafka.common.errors.PolicyViolationException;
 import org.apache.kafka.common.errors.ThrottlingQuotaExceededException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
+import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.ControllerRegistrationRequestData;
 import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsTopic;
@@ -464,6 +466,26 @@ final class FuzzBeside {
         }
     }
 
+    /** Which state a heartbeat leads to, of a broker that shuts down since an offset, or does not yet. */
+    private void askStates(long since) {
+        BrokerHeartbeatManager heartbeats = managers.cluster.heartbeatManager();
+        for (int id : managers.cluster.brokerRegistrations().keySet().stream().sorted().toList()) {
+            if (since >= 0) {
+                ask("shutdown of " + id + " " + since, () -> call(heartbeats, "maybeUpdateControlledShutdownOffset", id, since));
+            }
+            for (int wish = 0; wish < 8; wish++) {
+                boolean leads = (wish & 4) != 0;
+                BrokerHeartbeatRequestData request = new BrokerHeartbeatRequestData().setBrokerId(id)
+                    .setWantFence((wish & 1) != 0).setWantShutDown((wish & 2) != 0).setCurrentMetadataOffset(9);
+                ask("state of " + id + " " + wish + " " + since, () -> {
+                    Supplier<Boolean> led = () -> leads;
+                    Object states = call(heartbeats, "calculateNextBrokerState", id, request, 5L, led);
+                    return call(states, "current") + " " + call(states, "next");
+                });
+            }
+        }
+    }
+
     private void askCluster(FuzzDriver.Controller controller) {
         ClusterControlManager cluster = managers.cluster;
         List<Integer> ids = new ArrayList<>(cluster.brokerRegistrations().keySet());
@@ -528,6 +550,7 @@ final class FuzzBeside {
             }
             return Set.copyOf(rows);
         });
+        for (long since : new long[] {-1, 0, Long.MAX_VALUE}) askStates(since);
         ask("deactivate", () -> call(cluster, "deactivate"));
         ask("heartbeatManager", () -> call(cluster, "heartbeatManager").getClass().getSimpleName());
     }

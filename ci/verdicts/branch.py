@@ -278,15 +278,8 @@ def branch_command(
     build = Build.of(path, like)
     base, wanted = f"kafka-{build.like}", None if mends is None else _mend_of(mends, f"kafka-{build.like}")
     told.say(build.lines() or [f"Kafka {build}"])
-    budget = search_budget(flags["workers"], flags["memory"])
     try:
-        with tempfile.TemporaryDirectory(prefix="kraftcheck-classes-") as noted:
-            asking = _Asking(evolve(build, noted=Path(noted)), flags["seed"])
-            outcome = _outcome(asking, base, wanted, told.say, budget, flags["quiet"])
-            changed = build.changed()
-            outcome = evolve(outcome, changed=changed, idle=changed - asking.build.loaded())
-        for line in outcome.changes(build.like):
-            told.say([line])
+        outcome = _answered(build, flags, base, wanted, told.say)
         code, last = _ended(outcome, base, wanted)
         for line in written(out, build, (*told.lines, f"{last} (exit {code})"), outcome.compared):
             told.screen.plain(line)
@@ -304,6 +297,21 @@ def _mend_of(finding: str, base: str) -> str:
     if finding not in BY_ID:
         raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, BY_ID, 'kraftcheck findings')}")
     return mended(finding, base)
+
+
+def _answered(
+    build: Build, flags: Mapping[str, Any], base: str, wanted: str | None, say: Callable[[list[str]], None]
+) -> _Outcome:
+    """What is known at the end, and which changed classes no question needed."""
+    budget = search_budget(flags["workers"], flags["memory"])
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-classes-") as noted:
+        asking = _Asking(evolve(build, noted=Path(noted)), flags["seed"])
+        outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
+        changed = build.changed()
+        outcome = evolve(outcome, changed=changed, idle=changed - asking.build.loaded())
+    for line in outcome.changes(build.like):
+        say([line])
+    return outcome
 
 
 def _outcome(

@@ -32,7 +32,7 @@ _WHOLE = frozenset({"LeaderId", "HighWatermark", "MaxFollowerLag", "CurrentVoter
 """What kafka-metadata-quorum tells in each of its answers on the status."""
 
 _LOG_ENDS = re.compile(
-    r'[\w.-]{1,249}:\d+:\d*$|\{"(?:version|brokers)":|Querying brokers for log directories'
+    r'([\w.-]{1,249}):(\d+):\d*$|\{"(?:version|brokers)":|Querying brokers for log directories'
     r"|Received log directory information(?: from brokers ([\d,]+))?"
 )
 """Lines of kafka-get-offsets and kafka-log-dirs."""
@@ -71,6 +71,11 @@ class _Node:
     status: str
 
 
+def _held(row: Mapping[str, object]) -> str:
+    """The partition of a replica as kafka-log-dirs names it; empty of one that is on its way into a directory."""
+    return "" if row["isFuture"] else str(row["partition"])
+
+
 @define
 class Beside:
     """What is told.
@@ -79,17 +84,20 @@ class Beside:
         lines: how many tell of log ends.
         error: where a tool failed while it printed, if one did.
         elr_on: whether kafka-features shows that there may be eligible replicas outside of an ISR.
+        named: the partitions that other tools name, as `topic-index`.
     """
 
     lines: int = 0
     error: str = ""
     elr_on: bool = False
+    named: set[str] = field(factory=set)
     _quorum: dict[str, str] = field(factory=dict)
     _nodes: dict[int, _Node] = field(factory=dict)
     _table: bool = False
     _told: dict[tuple[str, str], object] = field(factory=dict)
     _failed: dict[str, None] = field(factory=dict)
     _answers: dict[str, set[int]] = field(factory=dict)
+    _held: dict[int, set[str]] = field(factory=dict)
     _asked: set[int] = field(factory=set)
     _open: bool = False
 
@@ -104,7 +112,8 @@ class Beside:
             self._tell(QUORUM, f"node {match[1]}", node)
         elif match := _LOG_ENDS.match(line):
             self.lines += 1
-            self._asked.update(int(one) for one in (match[1] or "").split(",") if one)
+            self.named |= set() if match[1] is None else {f"{match[1]}-{match[2]}"}
+            self._asked.update(int(one) for one in (match[3] or "").split(",") if one)
             self._read_directories(line)
         elif match := _FEATURE.match(line):
             self.elr_on |= match[1] == ELR_FEATURE and match[2] != "0"
@@ -134,15 +143,19 @@ class Beside:
                 self._answers.setdefault(LOG_DIRS, set())
             return
         try:
-            brokers = json.loads(line)["brokers"]
-            self._answers.setdefault(LOG_DIRS, set()).update(int(broker["broker"]) for broker in brokers)
-            errors = [(broker["broker"], one["error"]) for broker in brokers for one in broker["logDirs"]
-                      if one["error"]]  # fmt: skip
+            told = [(int(row["broker"]), one["error"], [*map(_held, one["partitions"])])
+                    for row in json.loads(line)["brokers"] for one in row["logDirs"]]  # fmt: skip
         except (ValueError, TypeError, KeyError, RecursionError):
             self._fail(f"what {LOG_DIRS} prints is not whole")
             return
-        for broker, error in errors:
-            self._fail(f"{LOG_DIRS} tells an error of a directory of broker {broker}: {str(error).rpartition('.')[2]}")
+        answered = self._answers.setdefault(LOG_DIRS, set())
+        for broker, error, held in told:
+            answered.add(broker)
+            self._held.setdefault(broker, set()).update(name for name in held if name)
+            self.named.update(name for name in held if name)
+            if error:
+                word = str(error).rpartition(".")[2]
+                self._fail(f"{LOG_DIRS} tells an error of a directory of broker {broker}: {word}")
 
     def _read_versions(self, line: re.Match[str]) -> None:
         broker, more, begins, error = line.groups()
@@ -209,6 +222,10 @@ class Beside:
         """The nodes that fetch from the quorum, or should, and do not vote: brokers."""
         return (self._nodes.keys() | self._named("CurrentObservers")) - self.voters
 
+    def not_held(self, broker: int, partition: str) -> bool:
+        """Whether kafka-log-dirs shows what a broker holds, and not this partition."""
+        return broker in self._held and partition not in self._held[broker]
+
     def quiet(self, live: Set[int], fenced: Set[int], late: Mapping[int, str]) -> Iterator[str]:
         """Who does not do what its place in the cluster wants, so that the rest may be an old picture.
 
@@ -221,6 +238,8 @@ class Beside:
             yield "the quorum has no leader, so that nobody is elected"
         if len(leaders := leaders | self._named("LeaderId")) > 1:
             yield f"more than one node is shown to lead the quorum: {listed(leaders)}"
+        if self.voters and not leaders <= self.voters:
+            yield f"the quorum is led by {listed(leaders)}, and its voters are {listed(self.voters)}"
         if voting and named and voting != named:
             yield f"{QUORUM} shows voters {listed(voting)}, and voters {listed(named)}"
         yield from self._slow_voters(late)

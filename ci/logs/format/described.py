@@ -26,6 +26,9 @@ from kraftcheck.solvers.logs.explain.state import ELR_FEATURE, METADATA_VERSION,
 TOPICS, QUORUM = "topics", "quorum"
 """Forms of lines."""
 
+NAMED = 3
+"""Partitions that are named where there are more."""
+
 LEVEL = 33
 """The metadata version that is taken, the newest that is known: the text names none."""
 
@@ -119,7 +122,19 @@ class Shown:
 
     def quiet(self) -> Iterator[str]:
         """Who does not do what its place in the cluster wants, so that the rest may be an old picture."""
-        return self.beside.quiet(self.live & {*self.brokers()}, self._fenced, self.late)
+        yield from self.beside.quiet(self.live & {*self.brokers()}, self._fenced, self.late)
+        rows = {f"{topic}-{index}": row for (topic, index), row in self.rows.items()}
+        if absent := sorted(self.beside.named - rows.keys()):
+            yield f"not shown, though another tool names it: {self._names(absent)}"
+        held = (name for name, row in rows.items() if any(self.beside.not_held(broker, name) for broker in row.isr))
+        if absent := sorted(held):
+            yield f"in sync, and not in the broker's answer to kafka-log-dirs: {self._names(absent)}"
+
+    def _names(self, partitions: Sequence[str]) -> str:
+        """Some partitions, as they are called in notes."""
+        parts = (name.rpartition("-") for name in partitions[:NAMED])
+        more = f" and {len(partitions) - NAMED} more" if len(partitions) > NAMED else ""
+        return ", ".join(f"{self.named(topic)}-{index}" for topic, _, index in parts) + more
 
     def in_part(self) -> Iterator[str]:
         """What says that there may be partitions, or configurations, that are not shown."""

@@ -23,8 +23,10 @@ from kraftcheck.ci.logs.format.pasted import clean
 from kraftcheck.ci.logs.format.read import NO_OFFSETS, LogError, SkipCount, find, read
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.solvers.logs.explain.state import Batch
+from tests.ci.logs.test_log_described import ONE, WELL, first_line
 from tests.ci.logs.test_status import OUTAGE
 from tests.shared.captures import CAPTURED
+from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
 TEXT = OUTAGE.read_text(encoding="utf-8")
@@ -164,6 +166,57 @@ def test_records_without_the_lines_of_batches_are_read(tmp_path: Path) -> None:
     path.write_text("".join((*lines[:7], *lines[9:])), encoding="utf-8")
     with pytest.raises(LogError, match=r"records.txt:8: offset 8 should follow, but the batch begins at 10"):
         batches(path)
+
+
+@pytest.mark.parametrize("line", [
+    "[2026-11-21 22:51:38,567] WARN [AdminClient clientId=a] Connection to node 2 (k2/10.0.0.2:9092) could not be "
+    "established. Node may not be available. (org.apache.kafka.clients.NetworkClient)",
+    "[2026-11-21 22:51:38,567] INFO [AdminClient clientId=a] Node 2 disconnected. (org.apache.kafka.clients.Client)",
+    "Connection to node 2 (k2/10.0.0.2:9092) could not be established. Node may not be available.",
+    "22:51:38.567 [main] ERROR o.a.k.c.NetworkClient - Connection to node 2 failed", "...", "[output truncated]",
+    "(120 more lines)", "nobody knows", "# There is insufficient memory for the Java Runtime Environment to continue.",
+    "OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x0, 1) failed; error='Cannot allocate memory'",
+    "log4j:ERROR Could not read configuration file", "$ grep -v Offline topics.txt", "$ kafka-log-dirs.sh | head -3",
+    "$ cat a.txt; rm b.txt", "opic: t\tPartition: 1\tLeader: none\tReplicas: 1,2,3\tIsr: ",
+])  # fmt: skip
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_line_that_nobody_understands_is_never_well(line: str, place: int, tmp_path: Path) -> None:
+    """What is neither data nor known to be harmless is counted and shown, wherever it stands, and may mean trouble."""
+    lines = [ONE, WELL]
+    lines.insert(place, f"{line}\n")
+    code, first, rest = first_line("".join(lines), tmp_path)
+    assert (code, first.partition(";")[0]) == (10, "1 line is not understood")
+    assert "may be stopped now" not in rest
+    shown = f"passed over, and not known to be harmless: line {place + 1}: {' '.join(line.split())[:120]}"
+    assert shown in " ".join(rest.split())
+
+
+@pytest.mark.parametrize("line", [
+    "Picked up JAVA_TOOL_OPTIONS: -Xmx1g", "SLF4J: Class path contains multiple SLF4J bindings.", "```", "--More--",
+    "OpenJDK 64-Bit Server VM warning: Sharing is only supported for boot loader classes because", "$ cat topics.txt",
+    "log4j:WARN No appenders could be found for logger (kafka.utils).", "[root@k ~]# kafka-topics.sh --describe", "$ ",
+    "$ docker exec k1 /opt/kafka/bin/kafka-metadata-quorum.sh describe --status", "$ kafka-log-dirs.sh | less",
+    "[2026-11-21 22:51:38,567] INFO Kafka version: 4.1.0 (org.apache.kafka.common.utils.AppInfoParser)",
+])  # fmt: skip
+def test_what_is_known_to_be_harmless_changes_nothing(line: str, tmp_path: Path) -> None:
+    """A small list of lines of the JVM, of logging and of a terminal tells nothing of the cluster."""
+    assert first_line(f"{line}\n{ONE}{line}\n{WELL}", tmp_path)[:2] == first_line(ONE + WELL, tmp_path)[:2]
+
+
+def test_a_pager_at_the_end_has_more(tmp_path: Path) -> None:
+    """A paste that ends with the prompt of a pager is cut there, whatever is shown before it."""
+    code, line, _ = first_line(ONE + WELL + "--More--(42%)\n", tmp_path)
+    assert (code, line.partition(";")[0]) == (10, "1 line is not understood")
+
+
+def test_names_are_not_in_what_is_not_understood(tmp_path: Path) -> None:
+    """With --anonymise the place of such a line is told, and no word of it."""
+    path = tmp_path / "described.txt"
+    path.write_text(ONE + WELL + "secret-topic is unwell\n", encoding="utf-8")
+    ran = kraftcheck("status", path, "--anonymise")
+    assert ran.code == 10
+    assert "not known to be harmless: line 3\n" in ran.out
+    assert "secret" not in ran.out
 
 
 def _tar(data: bytes) -> bytes:

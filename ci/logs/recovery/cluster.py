@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.model.unclean_recovery.choice import NOBODY
 from kraftcheck.model.unclean_recovery.tool import Finding, RemoteBroker, Rights, TopicPartition
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 NO_RELEASE = (
     "no release of Kafka up to 4.4.0 has the requests of the unclean-recovery KIP (GetReplicaLogInfo, designated "
@@ -118,6 +119,33 @@ class RealCluster:
         given = sorted(self.ends.logs.keys() - known)
         others = [f"{broker} has no replica of {_name(place)}" for place, broker in given]
         yield from [f"passed over of what --logs tells: {', '.join(others)}"] if others else ()
+        for line in self.ends.not_known:
+            yield f"WARNING: passed over, and not known to be harmless: {line}"
+
+    def unless_in_part(self, code: int) -> int:
+        """The exit code of a tool; never 0 where not all was read of the log, or of the ends of logs."""
+        return self.end.summary.unless_in_part(code) or (EXIT_INCOMPLETE if self.ends.not_known else 0)
+
+    def to_compare(self, places: Iterable[TopicPartition]) -> Iterator[str]:
+        """Where not all of the log was read: what has to be so still that an election does what is said of it."""
+        summary = self.end.summary
+        if not summary.in_part:
+            return
+        live = sorted(b for b, known in self.controller.image.registrations.items() if known.is_active())
+        offset = self.end.history.last_offset
+        at = "" if offset is None else f" at offset {offset}"
+        why = "; ".join(summary.incomplete) or "not all is shown"
+        yield (
+            f"NOT ALL IS READ ({why}): this is the cluster{at}; act only while no broker but {_listed(live) or 'none'} "
+            "is live and kafka-topics.sh --describe shows what follows, and ask it for --unavailable-partitions, of "
+            "which there may be more"
+        )
+        for place in places:
+            if row := self.rows.get(place):
+                leader = "none" if row["leader"] == NO_LEADER else row["leader"]
+                lists = {"Replicas": "replicas", "Isr": "isr", "Elr": "elr", "LastKnownElr": "last_known_leader"}
+                told = (f"{key}: {_listed(row[name])}" for key, name in lists.items())
+                yield f"  Topic: {place[0]}  Partition: {place[1]}  Leader: {leader}  {'  '.join(told)}"
 
     def advice(self, finding: Finding) -> Iterator[str]:
         """What electing the chosen replica costs, and how Kafka's own tool comes to elect it."""
@@ -191,6 +219,10 @@ class RealCluster:
             return NO_LEADER
         p = after.image.partition(controller.topic_id(place[0]) or "", place[1])
         return NO_LEADER if p is None else int(p.leader)
+
+
+def _listed(brokers: Iterable[int]) -> str:
+    return ",".join(map(str, brokers))
 
 
 def _name(place: TopicPartition) -> str:

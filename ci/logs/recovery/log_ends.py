@@ -24,6 +24,11 @@ from kraftcheck.model.unclean_recovery.tool import ReplicaLog, TopicPartition
 _DUMPING = re.compile(r"Dumping (?:.*/)?([\w.-]{1,249})-(\d+)/\d+\.log$")
 _BATCH = re.compile(r"baseOffset: \d+ lastOffset: (\d+) .*?partitionLeaderEpoch: (-?\d+) ")
 _OFFSET = re.compile(r"([\w.-]{1,249}):(\d+):(\d*)$")
+_BESIDE = re.compile(
+    r"\s*$|\{|\| |Dumping |(?:Log s|S)tarting offset: |Querying brokers for log dir|Received log directory information"
+)
+"""What the tools print between the lines that tell of ends."""
+
 _NAMED = re.compile(r"(\d+)=(.+)")
 _NAME = re.compile(r"([\w.-]{1,249})-(\d+)")
 
@@ -36,11 +41,13 @@ class LogEnds:
         logs: by partition and broker the end of a replica's log, and the epoch of its last record.
         sizes: by partition and broker the bytes of a replica's log, where no end is known.
         acknowledged: by partition how far its leader had it acknowledged when it was asked.
+        not_known: lines that are no data, and not known to be harmless, with their places.
     """
 
     logs: dict[tuple[TopicPartition, int], ReplicaLog] = field(factory=dict)
     sizes: dict[tuple[TopicPartition, int], int] = field(factory=dict)
     acknowledged: dict[TopicPartition, int] = field(factory=dict)
+    not_known: list[str] = field(factory=list)
 
     def of(self, place: TopicPartition, replicas: Sequence[int]) -> tuple[Mapping[int, ReplicaLog], bool]:
         """The logs of replicas, and whether they are in bytes: where an end is known, sizes do not count."""
@@ -72,7 +79,15 @@ def read_log_ends(places: Sequence[str]) -> LogEnds:
 
 
 def _read(found: LogEnds, path: Path, lines: Sequence[str], broker: int | None) -> None:
-    if any(_BATCH.match(line) for line in lines):
+    documents = [line for line in lines if line.startswith("{")] if len(lines) > 1 else lines
+    offsets = [match for match in map(_OFFSET.fullmatch, lines) if match]
+    of_batches = any(_BATCH.match(line) for line in lines)
+    if of_batches or offsets or (len(documents) == 1 and _is_whole(documents[0])):
+        found.not_known += [
+            f"{path}:{number}: {line[:120]}" for number, line in enumerate(lines, 1)
+            if not (_BESIDE.match(line) or _BATCH.match(line) or _OFFSET.fullmatch(line))
+        ]  # fmt: skip
+    if of_batches:
         if broker is None:
             raise FormError(f"a dump does not say whose log it is; give BROKER={path}")
         for place, log in _dumped(lines):
@@ -80,8 +95,6 @@ def _read(found: LogEnds, path: Path, lines: Sequence[str], broker: int | None) 
         return
     if broker is not None:
         raise FormError(f"only what kafka-dump-log prints of data is given as {broker}={path}")
-    documents = [line for line in lines if line.startswith("{")] if len(lines) > 1 else lines
-    offsets = [match for match in map(_OFFSET.fullmatch, lines) if match]
     if offsets:
         found.acknowledged.update({(one[1], int(one[2])): int(one[3]) for one in offsets if one[3]})
         return

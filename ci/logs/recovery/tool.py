@@ -119,6 +119,8 @@ def _told(result: Result, places: Iterable[TopicPartition], cluster: RealCluster
     if result.error == NO_ANSWER and cluster is not None:
         why = GIVE_LOGS if cluster.ends == LogEnds() else "the files of --logs tell of none: start one of their brokers"
         return evolve(result, error=f"how long the logs of its live replicas are is not known: {why}")
+    if result.error == NO_SUCH and result.place not in known and cluster is not None and cluster.end.summary.in_part:
+        return evolve(result, error=f"{topic}-{index} is not in what was read, which is not all")
     if result.error == NO_SUCH and result.place not in known:
         own = sorted(partition for name, partition in known if name == topic)
         mend = f"{topic} has {len(own)} partitions" if own else nearest(topic, {name for name, _ in known})
@@ -370,7 +372,7 @@ def _given_rules(rules: str) -> str | None:
 def _advise(screen: Screen, cluster: RealCluster, plan_: UncleanRecoveryPlan, ballot: Path | None) -> None:
     """What each election costs, before anything is done, and the file for Kafka's own tool."""
     advice = (line for one in plan_.findings for line in cluster.advice(one))
-    for line in (*cluster.end.doubts(), *cluster.passed_over(), *advice):
+    for line in (*cluster.end.doubts(), *cluster.passed_over(), *cluster.to_compare(plan_.targets), *advice):
         screen.one_line(line)
     screen.one_line(NO_RELEASE)
     if ballot is not None:
@@ -408,7 +410,7 @@ def _end(
 ) -> NoReturn:
     """The last line, and the exit."""
     code = 0 if succeeded(results, rules.unclean_recovery) else ELECTION_FAILED
-    code = code if cluster is None else cluster.end.summary.unless_in_part(code)
+    code = code if cluster is None else cluster.unless_in_part(code)
     screen.plain(f"{len(results)} partition(s), {failed} failed (exit {code})")
     sys.exit(code)
 
@@ -492,7 +494,8 @@ def elect_leaders_command(path: Path, rules: str, **flags: Any) -> None:
         save(snapshot, after, path, output)
     screen, failed = console(), 0
     if cluster is not None:
-        for line in (*cluster.end.doubts(), NO_RELEASE if number == DESIGNATED else NOTHING_SENT):
+        compared = cluster.to_compare(result.place for result in results)
+        for line in (*cluster.end.doubts(), *compared, NO_RELEASE if number == DESIGNATED else NOTHING_SENT):
             screen.one_line(line)
     results = tuple(_told(one, snapshot.places(), cluster) for one in results)
     for result in results:

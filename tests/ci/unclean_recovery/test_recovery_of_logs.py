@@ -209,6 +209,53 @@ def test_forms_of_log_ends(tmp_path: Path) -> None:
         read_log_ends([str(answers)])
 
 
+SHOWN = "  Topic: t  Partition: 1  Leader: none  Replicas: 3,1,2  Isr:   Elr: 2  LastKnownElr:"
+"""The row of a partition as an operator compares it."""
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    (TOPICS.replace("Count: 2", "Count: 3"), "not all is shown"), (TOPICS + "...\n", "1 line is not understood"),
+    (TOPICS + "LeaderId: -1\n", "the quorum has no leader, so that nobody is elected; the answer of"),
+])  # fmt: skip
+def test_of_a_part_it_is_said_what_must_be_so_still(text: str, why: str, tmp_path: Path) -> None:
+    """Both tools name why not all is known, who is live, and each row on which what they say of an election rests."""
+    place, lengths = tmp_path / "topics.txt", dump(tmp_path / "long", 100, 5)
+    place.write_text(text, encoding="utf-8")
+    listed = tmp_path / "partitions.json"
+    listed.write_text('{"partitions": [{"topic": "t", "partitions": [2]}]}', encoding="utf-8")
+    elected = kraftcheck("elect-leaders", "--snapshot", place, "--election-type", "UNCLEAN", "--topic", "t",
+                         "--partition", "1")  # fmt: skip
+    for ran in (recover(place, "--logs", f"1={lengths}"), elected):
+        assert ran.code == 20
+        assert f"NOT ALL IS READ ({why}" in ran.out
+        assert "this is the cluster; act only while no broker but 1,3 is live and kafka-topics.sh --describe" in ran.out
+        assert ran.out.count(SHOWN) == 1
+    missing = kraftcheck("unclean-recovery", "--snapshot", place, "--path-to-json-file", listed, "--show-replica-info")
+    assert (missing.code, missing.err) == (1, "t-2: failed: t-2 is not in what was read, which is not all\n")
+
+
+def test_of_a_whole_log_nothing_is_to_be_compared(topics: Path) -> None:
+    """Where all is read an election is what is said of it, and no row is shown again."""
+    assert "NOT ALL IS READ" not in recover(topics).out
+
+
+@pytest.mark.parametrize("line", ["...", "[2026-11-21 22:51:38] WARN Node 2 disconnected", "baseOffset: 100 lastOff"])
+@pytest.mark.parametrize("form", [0, 1, 2])
+def test_lines_on_log_ends_that_nobody_knows_are_named(form: int, line: str, topics: Path, tmp_path: Path) -> None:
+    """Whatever tells how long logs are: a line that is no data may stand for more, and the answer is not whole."""
+    place = dump(tmp_path / "ends", 100, 5)
+    words = (f"1={place}", str(place), str(place))[form]
+    if form:
+        place.write_text((REAL / ("log-dirs.txt", "offsets.txt")[form - 1]).read_text(encoding="utf-8"))
+    known = recover(topics, "--logs", words)
+    place.write_text(place.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+    ran = recover(topics, "--logs", words)
+    number = len(place.read_text(encoding="utf-8").splitlines())
+    assert f"WARNING: passed over, and not known to be harmless: {place}:{number}: {line}\n" in ran.out
+    assert ran.code == (known.code or 20)
+    assert "not known to be harmless" not in known.out
+
+
 def test_a_log_is_not_elected_in(topics: Path) -> None:
     """Leaders are elected in a JSON file of a cluster, and never in a log."""
     ran = kraftcheck("unclean-recovery", "--snapshot", topics, "--all-offline-partitions", "--automated-recovery")

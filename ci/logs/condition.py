@@ -250,7 +250,7 @@ class Condition:
 
     def _rolling(self, at: Become) -> Iterator[dict[str, Any]]:
         """Every broker, stopped and started again once all are back; last the one that may be the active controller."""
-        node = self.end.state.controller.settings.node
+        node, at = self.end.state.controller.settings.node, {**at}
         for broker in sorted(self.end.state.controller.image.registrations, key=lambda b: (str(b) == node, b)):
             yield {"restart": broker, **self._stop(at, broker), "quorum": self._quorum_without(broker)}
-            at = self.recovery.restarted(at, broker)
+            at.update(self.recovery.restarted(at, broker))

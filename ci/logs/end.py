@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from attrs import frozen
 
 from kraftcheck.ci.logs.format.read import IN_PART, LogFiles, find
-from kraftcheck.ci.logs.releases import WRITER, line_of, rules_of, writer_of
-from kraftcheck.ci.logs.report import ReplayOptions, Summary, diagnosis_lines, passed_lines, settings_of, taken_lines
+from kraftcheck.ci.logs.releases import WRITER, writer_of
+from kraftcheck.ci.logs.report import ReplayOptions, Summary, diagnosis_lines, passed_lines, taken_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
-from kraftcheck.model.records.replay import ReplayError
-from kraftcheck.model.rules.ruleset import parse, without
-from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, ReplayedBatch
-from kraftcheck.solvers.logs.explain.state import Batch, ModelRecord, State, elected, empty, loading
+from kraftcheck.model.rules.ruleset import RuleSet, parse, without
+from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, Explanation, ReplayedBatch
+from kraftcheck.solvers.logs.explain.state import Batch, State
 from kraftcheck.solvers.logs.history import History
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
-from kraftcheck.solvers.logs.whatif import Holders
+from kraftcheck.solvers.logs.whatif import Holders, changed_brokers
 
 LEAST_EVENTS = 10_000
 """So many events are remembered before those are forgotten that began nothing that lasts."""
@@ -65,7 +65,7 @@ Observe = Callable[[ReplayedBatch | MemoisedBatch], None]
 
 
 def cluster_end(path: Path, options: ReplayOptions, observe: Observe = lambda batch: None) -> ClusterEnd:
-    """The end of a log or snapshot: its records are taken as they are, and replayed too, to know what explains them.
+    """The end of a log or snapshot.
 
     Raises:
         Refusal: for what cannot be read, and where nothing is.
@@ -86,80 +86,111 @@ def log_end(
     explains: bool = False,
 ) -> ClusterEnd:  # fmt: skip
     """The same, of the files of one log, which are read once; `detailed` and `explains` as of `replay`."""
-    follower = _Follower(options)
+    follower = _Follower()
 
     def follow(batch: ReplayedBatch | MemoisedBatch) -> None:
         observe(batch)
         follower.follow(batch)
 
     summary = options.replay(log, follow, detailed, explains, diagnoses=True)
-    if not follower.any:
+    follower.end()
+    if not follower.any or summary.state is None:
         raise Refusal(f"{log.name}: no record batch was read; is it a metadata log or snapshot?")
-    rules = options.rules or writer_of(follower.state).preset
+    rules = options.rules or writer_of(summary.state).preset
     if summary.described == IN_PART:  # partition 0 need not be shown, by which releases count the min ISR
         rules = without(rules, ("min-isr-from-first-partition",))
-    return ClusterEnd(follower.state, follower.holders, follower.history, follower.events, summary, rules)
+    return ClusterEnd(summary.state, follower.holders, follower.history, follower.events, summary, rules)
 
 
 class _Follower:
-    """The state after the last record, with what was followed on the way; a transaction is one step.
+    """What is followed on the way through a log; a transaction is one step, and so is a snapshot.
 
     Attributes:
         any: whether anything was read.
         events: what wrote the records with which something began that lasts, in words, by their offsets.
     """
 
-    def __init__(self, options: ReplayOptions) -> None:
-        self.state = self._settled = empty(Controller(settings=settings_of(options.static)))
+    def __init__(self) -> None:
         self.holders, self.history, self.events, self.any = Holders(), History(), dict[int, str](), False
-        self._rules, self._in_snapshot, self._most = parse(options.rules or line_of(None).preset), False, LEAST_EVENTS
-        self._asked = options.rules is not None
+        self._settled, self._in_snapshot, self._most = Controller(), False, LEAST_EVENTS
+        self._loaded: tuple[Controller, RuleSet] | None = None
 
     def follow(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
-        """Follow one more batch."""
-        self.any, history = True, self.history
-        if isinstance(replayed, ReplayedBatch) and replayed.undone is not None:
-            history.open(replayed.batch, self._in_snapshot)
-            return
-        batch = replayed.batch.whole()
-        kinds = {entry.type for entry in batch.entries} if batch.control else set()
+        """Follow one more batch, before the next is replayed."""
+        self.any, batch = True, replayed.batch
+        kinds = {entry.type for entry in batch.entries} if isinstance(batch, Batch) and batch.control else set()
         self._in_snapshot = self._in_snapshot or HEADER in kinds
-        history.open(batch, self._in_snapshot)
-        if batch.control:
-            self.state = elected(self.state, batch)
-            self._in_snapshot = self._in_snapshot and FOOTER not in kinds
+        self.history.open(batch, self._in_snapshot)
+        if isinstance(replayed, MemoisedBatch):
+            began = [*self._memoised(replayed)]
+        elif self._in_snapshot:
+            self._settled = replayed.state.controller if HEADER in kinds else self._settled
+            self._loaded = replayed.state.controller, replayed.rules
+            self._in_snapshot = FOOTER not in kinds
+            if not self._in_snapshot:
+                self.end()
             return
-        began = [offset for offset in self._load(batch) if offset is not None]
+        elif replayed.explanation is None:
+            return
+        else:
+            began = [*self._explained(replayed.explanation, replayed.rules)]
         self.events.update(_events(replayed, began))
         if len(self.events) > self._most:
             kept = self.history.offsets() | {*self.holders.losses.values()}
             self.events = {offset: text for offset, text in self.events.items() if offset in kept}
             self._most = max(LEAST_EVENTS, 2 * len(self.events))
 
-    def _load(self, batch: Batch) -> Iterator[int | None]:
-        """Take a batch's records as they are; the offsets of those with which something begins."""
-        rules = self._rules if self._asked else rules_of(self.state.supported_level())
-        for before, after, record in self._loading(batch):
-            self.state = after
+    def end(self) -> None:
+        """Follow what a snapshot holds, as its last record is read, or the log ends."""
+        if self._loaded is not None:
+            after, rules = self._loaded
+            self.holders.follow(self._settled, after)
+            for key, p in ((key, after.image.partition(*key)) for key in [*self.holders.members]):
+                self.holders.follow_partition(key, p, p, after, after.image.next_offset - 1)  # by its own min ISR now
+            self.history.note(self._settled, after, None, rules)
+            self._settled, self._loaded = after, None
+
+    def _explained(self, explanation: Explanation, rules: RuleSet) -> Iterator[int]:
+        """The offsets of the records of a batch with which something begins."""
+        if explanation.replay_error:
+            raise Refusal(
+                f"{explanation.batch.place}: {explanation.replay_error}; give all of the log, or the newest snapshot "
+                "and what follows it"
+            )
+        states = explanation.states
+        self._settled = states[0].controller if states[0].transaction is None else self._settled
+        for record, (before, after) in zip(explanation.records, pairwise(states), strict=True):
             if after.transaction is not None:
                 continue
             one = record if before.transaction is None else None
-            was, now = self._settled.controller, after.controller
-            offset = None if self._in_snapshot else now.image.next_offset - 1
+            was, now = self._settled, after.controller
+            offset = now.image.next_offset - 1
             lost = self.holders.follow(was, now, one)
             if self.history.note(was, now, offset, rules, one) or lost:
                 yield offset
-            self._settled = after
+            self._settled = now
 
-    def _loading(self, batch: Batch) -> Iterator[tuple[State, State, ModelRecord]]:
-        """The steps of a batch that is taken as it is; raises Refusal for a record that does not fit those before."""
-        try:
-            yield from loading(self.state.at(batch.base_offset), batch, self._rules)
-        except ReplayError as reason:
-            raise Refusal(
-                f"{batch.place}: {reason}; give all of the log, or the newest "
-                "snapshot and what follows it"
-            ) from None
+    def _memoised(self, replayed: MemoisedBatch) -> Iterator[int]:
+        """The same of a batch whose partitions need no other state than that of each."""
+        batch, after, holders, history = replayed.batch, replayed.controller, self.holders, self.history
+        if batch.other is not None and batch.other_first:
+            yield from self._broker(replayed)
+        for place, key, old, p in replayed.changes():
+            offset = batch.base_offset + place
+            lost = holders.follow_partition(key, old, p, after, offset)
+            if history.note_partition(key, old, p, after, offset, replayed.rules) or lost:
+                yield offset
+        if batch.other is not None and not batch.other_first:
+            yield from self._broker(replayed)
+
+    def _broker(self, replayed: MemoisedBatch) -> Iterator[int]:
+        """The same of the one record of such a batch that changes a registration."""
+        other, before, after = replayed.batch.other, replayed.before, replayed.controller
+        for broker in changed_brokers(before, after):
+            known, now = before.registration(broker), after.registration(broker)
+            self.holders.follow_broker(broker, known, now, lambda key: replayed.partition_now(*key))
+            if other is not None and self.history.note_broker(broker, after, other.offset):
+                yield other.offset
 
 
 def _events(batch: ReplayedBatch | MemoisedBatch, wanted: Sequence[int]) -> Iterator[tuple[int, str]]:

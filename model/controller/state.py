@@ -391,7 +391,7 @@ class Controller:
             raise Resignation(f"{topic.name} has no effective min ISR")
         return int(effective_min_isr(configured, counted.replicas.size()))
 
-    def min_isr_of(self, topic_id: str, broker: int) -> int:
+    def min_isr_of(self, topic_id: str, broker: int | str) -> int:
         """The min ISR that a broker has configured for a topic: the topic's, its own, that of all, the static one.
 
         Raises:

@@ -16,7 +16,7 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import ids
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.state import Batch, voters_of
+from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch, voters_of
 from kraftcheck.solvers.logs.whatif import PartitionKey, acks_needed, changed_brokers, changed_partitions, is_offline
 
 Since: TypeAlias = int | None
@@ -52,9 +52,9 @@ class History:
     _bases: array[int] = field(factory=lambda: array("q"))
     _times: array[int] = field(factory=lambda: array("q"))
 
-    def open(self, batch: Batch, in_snapshot: bool) -> None:
+    def open(self, batch: Batch | CompactBatch, in_snapshot: bool) -> None:
         """Note where a batch is, when it was written, and whom it names to vote, if the quorum wrote it."""
-        self.voters = (voters_of(batch) if batch.control else frozenset()) or self.voters
+        self.voters = (voters_of(batch) if isinstance(batch, Batch) and batch.control else None) or self.voters
         self.last_offset = None if in_snapshot else batch.last_offset
         self._bases.append(_NO_TIME if in_snapshot else batch.base_offset)
         self._times.append(_NO_TIME if batch.time is None else batch.time)
@@ -84,20 +84,30 @@ class History:
         """
         begins = False
         for broker in changed_brokers(before, after):
-            known = after.registration(broker)
-            begins |= _keep(self.fenced, broker, known is not None and known.fenced, offset)
+            begins |= self.note_broker(broker, after, offset)
         for key in changed_partitions(before, after, record):
-            p = after.image.partition(*key)
-            begins |= _keep(self.offline, key, p is not None and is_offline(after, p), offset)
-            is_short = p is not None and len(ids(p.isr)) < acks_needed(after, key[0], p, rules)
-            begins |= _keep(self.short, key, is_short, offset)
-            if p is None:
-                self.outside.pop(key, None)
-            else:
-                known_replicas = before.image.partition(*key)
-                self.outside[key] = _outside(self.outside.get(key, {}), known_replicas, p, offset)
-                begins |= offset in self.outside[key].values()
+            old, p = before.image.partition(*key), after.image.partition(*key)
+            begins |= self.note_partition(key, old, p, after, offset, rules)
         return begins
+
+    def note_broker(self, broker: int, after: Controller, offset: Since) -> bool:
+        """Follow a change of a broker's registration; whether something began with it."""
+        known = after.registration(broker)
+        return _keep(self.fenced, broker, known is not None and known.fenced, offset)
+
+    def note_partition(
+        self, key: PartitionKey, old: Partition | None, p: Partition | None, after: Controller, offset: Since,
+        rules: RuleSet,
+    ) -> bool:  # fmt: skip
+        """Follow a change of a partition; whether something began with it. The state after it need not have it."""
+        begins = _keep(self.offline, key, p is not None and is_offline(after, p), offset)
+        is_short = p is not None and len(ids(p.isr)) < acks_needed(after, key[0], p, rules)
+        begins |= _keep(self.short, key, is_short, offset)
+        if p is None:
+            self.outside.pop(key, None)
+            return begins
+        self.outside[key] = _outside(self.outside.get(key, {}), old, p, offset)
+        return begins or offset in self.outside[key].values()
 
     def offsets(self) -> set[int]:
         """Where what lasts began."""

@@ -119,9 +119,9 @@ def down(controller: Controller) -> tuple[int, ...]:
     return tuple(b for b, known in sorted(controller.image.registrations.items()) if not known.is_active())
 
 
-def single_fault(state: FaultState, is_bad: Callable[[FaultState], bool], rules: RuleSet) -> str | None:
-    """A single fault after which a partition is in some trouble, in words; None where it survives each."""
-    return next((move.name for move in moves(state, rules) if move.fault and is_bad(move.after())), None)
+def single_faults(state: FaultState, rules: RuleSet) -> Iterator[tuple[str, FaultState]]:
+    """The single faults of a partition, in words, with what becomes of it."""
+    yield from ((move.name, move.after()) for move in moves(state, rules) if move.fault)
 
 
 def resigns(state: FaultState, broker: int, rules: RuleSet) -> bool:
@@ -209,10 +209,13 @@ class Recovery:
         self._controller, self._losses, self._rules = controller, holders.losses, rules
         self._shapes: list[FaultState] = []
         self._shape_numbers: dict[Key, int] = {}
-        self._situations: list[tuple[int, ShapeNames]] = []
-        self._numbers: dict[tuple[int, ShapeNames], int] = {}
+        self._names: list[ShapeNames] = []
+        self._own: list[Mapping[int, int]] = []
+        self._names_numbers: dict[ShapeNames, int] = {}
+        self._situations: list[tuple[int, int]] = []
+        self._numbers: dict[tuple[int, int], int] = {}
         self._memo: dict[tuple[Move, int, int], int] = {}
-        self._single_fault = cache(lambda shape, is_bad: single_fault(self._shapes[shape], is_bad, rules))
+        self._faults = cache(lambda shape: tuple(single_faults(self._shapes[shape], rules)))
         self._prospects = cache(lambda shape: tuple(prospects(self._shapes[shape], rules)))
         self._ways = cache(lambda shape, faults: search(self._shapes[shape], faults, rules))
         self._resigns = cache(lambda shape, broker: resigns(self._shapes[shape], broker, rules))
@@ -237,7 +240,7 @@ class Recovery:
         """
         rows: list[Mapping[str, Any]] = []
         for key, number in self.now.items():
-            shape, names = self._situations[number]
+            shape, names = self._shape_and_names(number)
             ways = self._ways(shape, faults)
             rows.append({
                 "topic": self._controller.topic(key[0]).name, "partition": key[1],
@@ -255,7 +258,7 @@ class Recovery:
     def resigning(self, broker: int) -> tuple[PartitionKey, ...]:
         """The partitions whose change makes the controller resign as a broker registers anew, or is unfenced."""
         situations = ((n, *self._situations[n]) for n in self._of(broker))
-        return self._keys(n for n, shape, names in situations if self._resigns(shape, names.to_shape.brokers[broker]))
+        return self._keys(n for n, shape, names in situations if self._resigns(shape, self._own[names][broker]))
 
     def _until_writable(self, number: int) -> list[int] | None:
         """The fewest brokers whose start makes a partition take acks=all, in order; None where none do without harm.
@@ -275,11 +278,20 @@ class Recovery:
 
     def state(self, number: int) -> FaultState:
         """A situation with its own names."""
-        return self.shape(number).renamed(self._situations[number][1].to_ids)
+        shape, names = self._shape_and_names(number)
+        return self._shapes[shape].renamed(names.to_ids)
+
+    def _shape_and_names(self, number: int) -> tuple[int, ShapeNames]:
+        shape, names = self._situations[number]
+        return shape, self._names[names]
 
     def _situation_of(self, state: FaultState) -> int:
         names = state.names()
-        return self._number(self._shape_number(state.renamed(names.to_shape)), names)
+        number = self._names_numbers.setdefault(names, len(self._names))
+        if number == len(self._names):
+            self._names.append(names)
+            self._own.append({broker: names.to_shape.brokers[broker] for broker in names.brokers})
+        return self._number(self._shape_number(state.renamed(names.to_shape)), number)
 
     def _shape_number(self, state: FaultState) -> int:
         number = self._shape_numbers.setdefault(state.key(), len(self._shapes))
@@ -287,7 +299,7 @@ class Recovery:
             self._shapes.append(state)
         return number
 
-    def _number(self, shape: int, names: ShapeNames) -> int:
+    def _number(self, shape: int, names: int) -> int:
         number = self._numbers.setdefault((shape, names), len(self._situations))
         if number == len(self._situations):
             self._situations.append((shape, names))
@@ -298,7 +310,7 @@ class Recovery:
 
     def _real(self, number: int, brokers: Iterable[int]) -> list[int]:
         """The ids of brokers of a shape."""
-        ids_of = self._situations[number][1].to_ids.brokers
+        ids_of = self._shape_and_names(number)[1].to_ids.brokers
         return [ids_of[broker] for broker in brokers]
 
     def fatal_fault(self, number: int) -> str | None:
@@ -310,13 +322,13 @@ class Recovery:
         return self._fault(number, UNWRITABLE)
 
     def _fault(self, number: int, is_bad: Callable[[FaultState], bool]) -> str | None:
-        shape, names = self._situations[number]
-        fault = self._single_fault(shape, is_bad)
+        shape, names = self._shape_and_names(number)
+        fault = next((name for name, after in self._faults(shape) if is_bad(after)), None)
         return None if fault is None else _named(fault, names)
 
     def prospects(self, number: int) -> list[Prospect]:
         """The ways in which a situation without leader gets one."""
-        shape, names = self._situations[number]
+        shape, names = self._shape_and_names(number)
         real = names.to_ids.brokers
         return [
             evolve(
@@ -329,14 +341,15 @@ class Recovery:
     def _after(self, number: int, move: Move, broker: int) -> int:
         """The situation after a move of a broker; the same where it has no replica, or is not registered."""
         shape, names = self._situations[number]
-        if broker not in names.brokers:
+        own = self._own[names].get(broker)
+        if own is None:
             return number
-        place = (move, shape, names.to_shape.brokers[broker])
-        if place not in self._memo:
-            state, own = self._shapes[shape], place[2]
+        after = self._memo.get((move, shape, own))
+        if after is None:
+            state = self._shapes[shape]
             concerned = state.partition.replicas.has(own) and state.controller.registration(own) is not None
-            self._memo[place] = self._shape_number(move(state, own, self._rules)) if concerned else shape
-        after = self._memo[place]
+            after = self._shape_number(move(state, own, self._rules)) if concerned else shape
+            self._memo[move, shape, own] = after
         return number if after == shape else self._number(after, names)
 
     def _harms(self, before: int, after: int) -> bool:
@@ -347,25 +360,26 @@ class Recovery:
 
         `short` are those that refuse already, and have it in sync.
         """
-        after = self._moves(at, stop, broker)
-        offline = self._newly(broker, at, after, lambda state: state.offline)
-        unwritable = self._newly(broker, at, after, lambda state: state.unwritable)
-        refusing = tuple(key for key in unwritable if key not in {*offline})
-        return {"offline": offline, "unwritable": refusing, "short": self._keys(self._short_with(at, after, broker))}
-
-    def _short_with(self, at: Become, after: Become, broker: int) -> Iterator[int]:
-        """The situations that refuse acks=all, have a broker in sync, and lead on, or may, without it."""
+        found: dict[str, list[int]] = {"offline": [], "unwritable": [], "short": []}
         for first in self._of(broker):
-            shape, names = self._situations[at[first]]
-            state = self._shapes[shape]
-            own, leader = names.to_shape.brokers[broker], int(state.partition.leader)
-            leads_on = leader not in (NO_LEADER, own) if state.offline else not self.shape(after[first]).offline
-            if state.partition.isr.has(own) and state.unwritable and leads_on:
-                yield first
+            before, after = self.shape(at[first]), self.shape(self._after(at[first], stop, broker))
+            if after.offline and not before.offline:
+                found["offline"].append(first)
+            elif after.unwritable and not before.unwritable:
+                found["unwritable"].append(first)
+            if before.unwritable and self._leads_on(before, after, self._own[self._situations[first][1]][broker]):
+                found["short"].append(first)
+        return {name: self._keys(numbers) for name, numbers in found.items()}
+
+    def _leads_on(self, before: FaultState, after: FaultState, broker: int) -> bool:
+        """Whether a partition has a broker in sync, and leads on, or may, without it."""
+        leader = int(before.partition.leader)
+        leads_on = leader not in (NO_LEADER, broker) if before.offline else not after.offline
+        return leads_on and bool(before.partition.isr.has(broker))
 
     def restarted(self, at: Become, broker: int) -> Become:
-        """The situations after a broker was stopped and started."""
-        return self._moved(self._moved(at, stop, broker), start, broker)
+        """What becomes of the situations that a broker has a replica in as it is stopped and started."""
+        return self._moves(self._moves(at, stop, broker), start, broker)
 
     def _moved(self, at: Become, move: Move, broker: int) -> Become:
         return {**at, **self._moves(at, move, broker)}

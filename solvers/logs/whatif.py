@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from attrs import define, evolve, field, frozen
@@ -44,6 +45,7 @@ from kraftcheck.model.records.records import (
 )
 from kraftcheck.model.records.replay import ElrIndex, ReplayError, Topic
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
+from kraftcheck.model.triggers.table import effective_min_isr
 from kraftcheck.solvers.logs.memo.situation import Renaming, ShapeNames, brokers_of, names_of
 
 PartitionKey: TypeAlias = tuple[str, int]
@@ -61,6 +63,7 @@ class Holders:
 
     members: dict[PartitionKey, frozenset[int]] = field(factory=dict)
     losses: dict[PartitionKey, int] = field(factory=dict)
+    _hosted: dict[int, set[PartitionKey]] = field(factory=dict)
 
     def follow(self, before: Controller, controller: Controller, record: object = None) -> bool:
         """Follow one more record; whether a replica leads by it that is no holder.
@@ -70,25 +73,43 @@ class Holders:
             controller: the state after it.
             record: as of `changed_partitions`.
         """
-        members, any_lost = self.members, False
+        any_lost, image = False, controller.image
         for broker in changed_brokers(before, controller):
-            for key in [key for key, holders in members.items() if broker in holders]:
-                if not _keeps_its_log(before, controller, key, broker):
-                    members[key] -= {broker}
+            known, now = before.registration(broker), controller.registration(broker)
+            self.follow_broker(broker, known, now, lambda key: image.partition(*key))
         for key in changed_partitions(before, controller, record):
-            p = controller.image.partition(*key)
-            if p is None:
-                members.pop(key, None)
-                self.losses.pop(key, None)
-                continue
-            old = before.image.partition(*key)
-            if old is None or key not in members:
-                members[key] = first_holders(p)
-                continue
-            members[key], lost = next_holders(members[key], old, p, least_isr(controller, key))
-            if lost:
-                self.losses[key], any_lost = controller.image.next_offset - 1, True
+            old, p = before.image.partition(*key), image.partition(*key)
+            any_lost |= self.follow_partition(key, old, p, controller, image.next_offset - 1)
         return any_lost
+
+    def follow_broker(
+        self, broker: int, known: Registration | None, now: Registration | None,
+        partition: Callable[[PartitionKey], Partition | None],
+    ) -> None:  # fmt: skip
+        """Follow a change of a registration, or its beginning or end; `partition` gives a partition after it."""
+        for key in [key for key in self._hosted.get(broker, ()) if broker in self.members.get(key, ())]:
+            if not _keeps_its_log(known, now, partition(key), broker):
+                self.members[key] -= {broker}
+
+    def follow_partition(
+        self, key: PartitionKey, old: Partition | None, p: Partition | None, controller: Controller, offset: int
+    ) -> bool:
+        """Follow a change of a partition by the record at an offset; whether who leads by it is no holder."""
+        lost = False
+        if p is None:
+            self.members.pop(key, None)
+            self.losses.pop(key, None)
+            return lost
+        if old is None or key not in self.members:
+            holders = first_holders(p)
+        else:
+            holders, lost = next_holders(self.members[key], old, p, least_isr(controller, key[0], p))
+        for broker in holders - self.members.get(key, frozenset()):
+            self._hosted.setdefault(broker, set()).add(key)
+        self.members[key] = holders
+        if lost:
+            self.losses[key] = offset
+        return lost
 
 
 def first_holders(p: Partition) -> frozenset[int]:
@@ -123,15 +144,13 @@ def next_holders(
     return (holders & (isr | {leader}) if len(isr) >= minimum else holders), False
 
 
-def least_isr(controller: Controller, key: PartitionKey) -> int:
+def least_isr(controller: Controller, topic_id: str, p: Partition) -> int:
     """The effective min ISR of a partition; the smallest where the configuration is no number."""
-    try:
-        return controller.min_isr(*key, RIGHT.controller)
-    except Resignation:
-        return 1
+    configured = configured_isr(controller, topic_id, controller.settings.node)
+    return int(effective_min_isr(configured, p.replicas.size()))
 
 
-def configured_isr(controller: Controller, topic_id: str, broker: int) -> int:
+def configured_isr(controller: Controller, topic_id: str, broker: int | str) -> int:
     """The min ISR that a broker has configured for a topic; the smallest where the configuration is no number."""
     try:
         return controller.min_isr_of(topic_id, broker)
@@ -180,7 +199,9 @@ def changed_partitions(before: Controller, after: Controller, record: object = N
 def _limits(controller: Controller, key: PartitionKey) -> tuple[int, int]:
     """The effective min ISR of a partition, and what its leader has configured."""
     p = controller.image.partition(*key)
-    return least_isr(controller, key), configured_isr(controller, key[0], NO_LEADER if p is None else int(p.leader))
+    if p is None:
+        return 0, 0
+    return least_isr(controller, key[0], p), configured_isr(controller, key[0], int(p.leader))
 
 
 def _configured_otherwise(before: Controller, after: Controller) -> Iterator[PartitionKey]:
@@ -198,10 +219,8 @@ def changed_brokers(before: Controller, after: Controller) -> list[int]:
     return [] if old is new else [broker for broker in {**old, **new} if old.get(broker) is not new.get(broker)]
 
 
-def _keeps_its_log(before: Controller, after: Controller, key: PartitionKey, broker: int) -> bool:
+def _keeps_its_log(known: Registration | None, now: Registration | None, p: Partition | None, broker: int) -> bool:
     """Whether a broker surely holds after a change of its registration what it held of a partition before."""
-    known, now = before.registration(broker), after.registration(broker)
-    p = after.image.partition(*key)
     if known is None or now is None or p is None or not _directory_is_there(p, now):
         return False
     return known.incarnation == now.incarnation or known.in_controlled_shutdown or bool(p.elr.has(broker))
@@ -251,22 +270,22 @@ class FaultState:
     dead: frozenset[int] = frozenset()
     lost: bool = False
 
-    @property
+    @cached_property
     def partition(self) -> Partition:
         """The partition."""
         return self.controller.image.topics[TOPIC_ID].partitions[0]
 
-    @property
+    @cached_property
     def offline(self) -> bool:
         """As of `is_offline`."""
         return is_offline(self.controller, self.partition)
 
-    @property
+    @cached_property
     def unwritable(self) -> bool:
         """Whether a producer that wants every acknowledgement (acks=all) is refused."""
         return self.offline or len(ids(self.partition.isr)) < self.min_isr
 
-    @property
+    @cached_property
     def min_isr(self) -> int:
         """As of `acks_needed`."""
         return _needed(self.controller, self.partition, lambda broker: self.configured.get(broker, 1), self.rules)
@@ -479,7 +498,7 @@ def settle(state: FaultState) -> FaultState:
     leader, isr = int(p.leader), frozenset(ids(p.isr))
     lost = state.lost or not state.holders or (leader != NO_LEADER and leader not in state.holders)
     holders = state.holders
-    if leader != NO_LEADER and len(isr) >= least_isr(state.controller, (TOPIC_ID, 0)):
+    if leader != NO_LEADER and len(isr) >= least_isr(state.controller, TOPIC_ID, p):
         holders = holders & isr
     return evolve(state, lost=lost or not holders, holders=holders)
 

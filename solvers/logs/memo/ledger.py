@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from attrs import define, evolve
@@ -317,8 +317,8 @@ def _as_hashable(value: Any) -> Hashable:
 UNREAD_EVENT = EventName("not read by replica logic", "")
 """The event of a record that replica logic does not read."""
 
-SlotUpdate = tuple[bytes, PartitionSlot]
-"""The key of a partition, and its slot after a record."""
+SlotUpdate = tuple[bytes, PartitionSlot, Situation]
+"""The key of a partition, its slot after a record, and its situation before it."""
 
 
 @define(eq=False)
@@ -331,6 +331,7 @@ class MemoisedBatch:
         steps: of each record its step, None for one that is not read; of a broker event the event.
         updates: of each record the partition that it changes and its state after it, None of others.
         rules: the rule set.
+        before: the controller before the batch, without partitions.
         violations: none; a batch that has some is explained as a whole.
     """
 
@@ -339,6 +340,7 @@ class MemoisedBatch:
     steps: list[PartitionStep | None] | EventName
     updates: list[SlotUpdate | None]
     rules: RuleSet
+    before: Controller
     _ledger: Ledger
     violations: ClassVar[tuple[LogViolation, ...]] = ()
 
@@ -369,6 +371,18 @@ class MemoisedBatch:
     def topic_id(self, key: bytes) -> str:
         """Id of a partition's topic."""
         return self._ledger.place(key)[0]
+
+    def changes(self) -> Iterator[tuple[int, tuple[str, int], Partition, Partition]]:
+        """Of each record that changes a partition its place, the partition, and what that is before and after it."""
+        for place, update in enumerate(self.updates):
+            if update is not None:
+                key, after, before = update
+                yield place, self._ledger.place(key), before.partition, after[0].partition
+
+    def partition_now(self, topic_id: str, index: int) -> Partition | None:
+        """A partition after the batch; valid until the next batch is replayed."""
+        slot = self._ledger.slots.get(key_of(topic_id, index))
+        return None if slot is None else slot[0].partition
 
 
 def event_text(event: EventName, place: tuple[str, int]) -> str:

@@ -164,16 +164,18 @@ class MemoisedReplay:
                 return None
             count *= step.count
             steps.append(step)
-            updates.append((key, (step.after, slot[1] + step.leader_epoch, slot[2] + step.partition_epoch)))
+            updates.append((key, (step.after, slot[1] + step.leader_epoch, slot[2] + step.partition_epoch), at))
         self._apply(steps, updates)
-        return MemoisedBatch(batch, count, steps, updates, self._rules, self._ledger)
+        return MemoisedBatch(
+            batch, count, steps, updates, self._rules, self._ledger.base.controller, self._ledger
+        )
 
     def _apply(self, steps: list[PartitionStep | None], updates: list[SlotUpdate | None]) -> None:
         ledger = self._ledger
         for step, update in zip(steps, updates, strict=True):
             if step is None or update is None:
                 continue
-            key, slot = update
+            key, slot, _ = update
             ledger.slots[key] = slot
             ledger.stale_keys.add(key)
             if step.flips:
@@ -192,12 +194,15 @@ class MemoisedReplay:
             return None
         base = self._ledger.base.at(batch.base_offset)
         self._ledger.base = base.at(batch.other.offset).after(model_record(batch.other), self._rules)
+        slots = self._ledger.slots
+        before = [None if key is None else slots[key][0] for key in batch.keys]
         self._ledger.step(steps)
         self._ledger.stale_keys.update(key for key in batch.keys if key is not None)
-        updates = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
+        updates = [None if key is None or at is None else (key, slots[key], at)
+                   for key, at in zip(batch.keys, before, strict=True)]  # fmt: skip
         self._find_shutdowns()
         name = EventName(event.name, event.action)
-        return MemoisedBatch(batch, len(matching), name, updates, self._rules, self._ledger)
+        return MemoisedBatch(batch, len(matching), name, updates, self._rules, base.controller, self._ledger)
 
     def _matching_events(self, batch: CompactBatch) -> list[EventMatch]:
         """The events of a broker that write exactly this batch; none that cordons, which no situation shows."""

@@ -32,7 +32,8 @@ TROUBLE = CAPTURED / "trouble"
 NEWEST, RECENT = CAPTURED / "kafka-4.4.0", (CAPTURED / "kafka-4.2.1", CAPTURED / "kafka-4.3.1")
 """What operators do to a cluster of today, with brokers whose order in a hash set is not ascending."""
 
-OLDER = tuple(CAPTURED / f"kafka-{release}" for release in ("3.3.2", "3.5.2", "3.6.2", "3.7.2", "3.8.1", "4.2.2"))
+_RESTARTED = ("3.3.2", "3.5.2", "3.6.2", "3.7.2", "3.8.1", "4.2.2", "4.2.2-no-elr")
+OLDER = tuple(CAPTURED / f"kafka-{release}" for release in _RESTARTED)
 """Brokers killed and stopped, one by one and all, where unclean elections are configured; segments alone."""
 
 EVERY = tuple(sorted(path for path in CAPTURED.iterdir() if path.is_dir() and path not in (*RECENT, *OLDER)))

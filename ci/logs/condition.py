@@ -221,7 +221,7 @@ class Condition:
             "since": self._moment(self.end.history.fenced.get(known.id)) if known.fenced else None,
             "directories": None if self.end.summary.described else [CODE.base64(directory) for directory in known.dirs],
             "offline_directories": [CODE.base64(directory) for directory in lost],
-            "stop": {**self._stop(self.recovery.unchanged(), known.id), "awaited": awaited,
+            "stop": {**self._stop(self.recovery.unchanged, known.id), "awaited": awaited,
                      "quorum": self._quorum_without(known.id, self._silent)}
             if known.is_active() else None,
             "resigns": [] if known.is_active() else self._names(self.recovery.resigning(known.id)),
@@ -240,9 +240,9 @@ class Condition:
 
     def _quorum_without(self, broker: int, silent: Set[int] = frozenset()) -> list[str]:
         """The voters of the quorum, where those besides some are no majority without a broker, which is one of them."""
-        left = self._voters - silent - {broker}
-        lost = broker in self._voters and 2 * len(left) <= len(self._voters)
-        return [str(voter) for voter in sorted(self._voters)] if lost else []
+        if broker not in self._voters or 2 * len(self._voters - silent - {broker}) > len(self._voters):
+            return []
+        return [str(voter) for voter in sorted(self._voters)]
 
     def _stop(self, at: Become, broker: int) -> dict[str, list[str]]:
         """The partitions that stopping a broker takes offline, makes refuse acks=all, or leaves shorter of it."""

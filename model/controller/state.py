@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
 from attrs import evolve, field, frozen
@@ -159,6 +160,7 @@ def is_true(value: str) -> bool:
     return value.lower() == "true"
 
 
+@lru_cache(maxsize=1 << 10)
 def whole_number(value: str) -> int | None:
     """A configured text as a number, as `Integer.parseInt` reads it; None where that throws.
 

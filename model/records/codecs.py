@@ -408,7 +408,7 @@ def decode(value: object, form: Form = CODE_FORM) -> Record:
     """
     document = Fields.of(value).only("type", "version", "data")
     name = document.read("type", text)
-    codec = next((known for known in _CODECS.values() if known.type == name), None)
+    codec = _BY_TYPE.get(name)
     if codec is None:
         raise FormError(f"type: unknown record {name!r}")
     version = document.read("version", lambda number, where: integer(number, where, (0, codec.highest_in(form))))
@@ -441,3 +441,4 @@ _CODECS: Mapping[type, Codec] = {
     FenceBrokerRecord: _simple("FENCE_BROKER_RECORD", 0, FenceBrokerRecord, *_FENCE),
     UnfenceBrokerRecord: _simple("UNFENCE_BROKER_RECORD", 0, UnfenceBrokerRecord, *_FENCE),
 }
+_BY_TYPE = {codec.type: codec for codec in _CODECS.values()}

@@ -40,7 +40,7 @@ class Fields:
         Raises:
             FormError: when it is not a dict with text keys.
         """
-        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        if not isinstance(value, Mapping) or not {*map(type, value)} <= {str}:
             raise FormError(f"{where or 'input'}: an object is wanted, not {_kind(value)}")
         return cls(value, where)
 
@@ -75,7 +75,8 @@ class Fields:
 
     def read_or(self, key: str, reader: Callable[[object, str], T], default: T) -> T:
         """A field that may be absent or null; the default then."""
-        return self.read(key, reader) if self.has(key) else default
+        value = self.data.get(key)
+        return default if value is None else reader(value, self.key(key))
 
 
 def integer(value: object, where: str, bounds: tuple[int, int] = INT32) -> int:
@@ -133,8 +134,15 @@ def each(reader: Callable[[object, str], T]) -> Callable[[object, str], tuple[T,
     return read
 
 
-integers = each(integer)
-"""A reader of lists of 32-bit ints."""
+_integers = each(integer)
+
+
+def integers(value: object, where: str) -> tuple[int, ...]:
+    """A list of 32-bit ints."""
+    if not isinstance(value, list | tuple) or not {*map(type, value)} <= {int}:
+        return _integers(value, where)
+    within = not value or INT32[0] <= min(value) <= max(value) <= INT32[1]
+    return tuple(value) if within else _integers(value, where)
 
 
 def brokers(value: object, where: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -28,7 +28,7 @@ from kraftcheck.model.controller.state import Controller, LogRecord, Place
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.records.records import ids
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.memo.situation import ShapeNames
+from kraftcheck.solvers.logs.memo.situation import Form, ShapeNames, brokers_of, names_of
 from kraftcheck.solvers.logs.whatif import (
     TOPIC_ID,
     FaultState,
@@ -36,6 +36,7 @@ from kraftcheck.solvers.logs.whatif import (
     Key,
     PartitionKey,
     apply,
+    configured_isr,
     count_faults,
     fence_broker,
     isolate,
@@ -212,6 +213,7 @@ class Recovery:
         self._names: list[ShapeNames] = []
         self._own: list[Mapping[int, int]] = []
         self._names_numbers: dict[ShapeNames, int] = {}
+        self._forms: dict[Form, int] = {}
         self._situations: list[tuple[int, int]] = []
         self._numbers: dict[tuple[int, int], int] = {}
         self._memo: dict[tuple[Move, int, int], int] = {}
@@ -221,7 +223,7 @@ class Recovery:
         self._resigns = cache(lambda shape, broker: resigns(self._shapes[shape], broker, rules))
         self.until_writable = cache(self._until_writable)
         self.now: Mapping[PartitionKey, int] = {
-            key: self._situation_of(isolate(controller, place, rules, holders.members.get(key)))
+            key: self._situation_at(place, holders.members.get(key))
             for place in controller.places()
             for key in [(place.topic_id, place.index)]
         }
@@ -285,13 +287,40 @@ class Recovery:
         shape, names = self._situations[number]
         return shape, self._names[names]
 
-    def _situation_of(self, state: FaultState) -> int:
-        names = state.names()
+    def _situation_at(self, place: Place, holders: frozenset[int] | None) -> int:
+        """The situation of a partition; of those that are alike but for names only the first is isolated."""
+        form, names = self._form_and_names(place, holders)
+        shape = None if form is None else self._forms.get(form)
+        if names is None or shape is None:
+            state = isolate(self._controller, place, self._rules, holders)
+            names = state.names()
+            shape = self._shape_number(state.renamed(names.to_shape))
+            self._forms.update({} if form is None else {form: shape})
         number = self._names_numbers.setdefault(names, len(self._names))
         if number == len(self._names):
             self._names.append(names)
             self._own.append({broker: names.to_shape.brokers[broker] for broker in names.brokers})
-        return self._number(self._shape_number(state.renamed(names.to_shape)), number)
+        return self._number(shape, number)
+
+    def _form_and_names(self, place: Place, holders: frozenset[int] | None) -> tuple[Form | None, ShapeNames | None]:
+        """All that the shape of a partition depends on, and the names in it; None where names need not be all of it."""
+        c, p, topic_id = self._controller, place.partition, place.topic_id
+        brokers = brokers_of(p)
+        if holders is None or c.stale_dirs or c.elr_index.differing:
+            return None, None
+        if not holders <= {*brokers} == {*ids(p.replicas), *ids(p.last_known_elr)}:
+            return None, None
+        registered = [(broker, c.image.registrations.get(broker)) for broker in brokers]
+        names = names_of(p, registered, None, c.features.elr_enabled)
+        to_shape = names.to_shape
+        form = (
+            names.renamed or names, to_shape.form_of_partition(p), frozenset(to_shape.broker_ids(holders)),
+            *(to_shape.form_of_registration(known) for _, known in registered),
+            *(configured_isr(c, topic_id, broker) for broker in ids(p.replicas)), names.numbers,
+            c.min_isr(topic_id, place.index, self._rules.controller),
+            c.unclean_election(topic_id, self._rules.partition),
+        )  # fmt: skip
+        return form, names
 
     def _shape_number(self, state: FaultState) -> int:
         number = self._shape_numbers.setdefault(state.key(), len(self._shapes))
@@ -405,7 +434,7 @@ class Recovery:
 
     def way_back(self) -> WayBack:
         """The order in which to start the brokers that are down: as few as can be until each partition leads."""
-        order, shortest, at, steps = list[int](), True, self.unchanged(), list[Started]()
+        order, shortest, at, steps = list[int](), True, self.unchanged, list[Started]()
         for goal in (lambda state: not state.offline, lambda state: not state.unwritable, None):
             waiting = [broker for broker in down(self._controller) if broker not in order]
             found, proved = (waiting, True) if goal is None else self._order({*at.values()}, waiting, goal)
@@ -417,6 +446,7 @@ class Recovery:
                 at = after
         return WayBack(tuple(steps), shortest, {first: self._caught_up(number) for first, number in at.items()})
 
+    @cached_property
     def unchanged(self) -> Become:
         """Every situation at the end of the log, before anything is done."""
         return {number: number for number in self.now.values()}

@@ -360,11 +360,14 @@ def isolate(
     """
     p = place.partition
     named = {*ids(p.replicas), *ids(p.last_known_elr)}  # a last known leader that was removed ends the controller
-    brokers = {b: r for b, r in controller.image.registrations.items() if b in named}
+    known = controller.image.registrations
+    brokers = {b: known[b] for b in sorted(named) if b in known}
+    offsets = {b: offset for b in brokers if (offset := controller.image.registration_offsets.get(b)) is not None}
     unclean = str(controller.unclean_election(place.topic_id, rules.partition)).lower()
     min_isr = str(controller.min_isr(place.topic_id, place.index, rules.controller))
     topic_config = {MIN_ISR: min_isr, UNCLEAN_ELECTION: unclean}
-    image = evolve(controller.image, topics={TOPIC_ID: Topic(TOPIC_ID, {0: p})}, registrations=brokers)
+    topics = {TOPIC_ID: Topic(TOPIC_ID, {0: p})}
+    image = evolve(controller.image, topics=topics, registrations=brokers, registration_offsets=offsets)
     configs, index = Configs(topics={TOPIC_ID: topic_config}), _index_of(controller, place)
     soft = Soft(Sessions(controller.soft.sessions.timeout))  # no session bars anything where no time goes by
     reduced = evolve(controller, image=image, configs=configs, elr_index=index, controllers={}, soft=soft)

@@ -25,6 +25,7 @@ from kraftcheck.solvers.logs.memo.situation import (
     TOPIC,
     Context,
     EventName,
+    Form,
     PartitionStep,
     Registrations,
     Shape,
@@ -85,6 +86,7 @@ class Ledger:
         self._places: dict[bytes, tuple[str, int]] = {}
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._names: dict[ShapeNames, ShapeNames] = {}
+        self._forms: dict[Form, Shape] = {}
         self._situations: dict[tuple[Shape, ShapeNames], Situation] = {}
         self._plain: dict[int, tuple[Registration, Registration | None]] = {}
         self._incomplete = False
@@ -119,9 +121,13 @@ class Ledger:
         names_found = names_of(p, registered.items(), None, self.elr_enabled)
         names = self._names.setdefault(names_found, names_found)
         to_shape = names.to_shape
-        return self.situation_of(
-            self.shape(to_shape.partition(without_epochs(p)), context, to_shape.registrations(registered)), names
-        )
+        known = (to_shape.form_of_registration(registered[broker]) for broker in registered)
+        form = (to_shape.broker_ids(registered), to_shape.form_of_partition(p), context, *known)
+        shape = self._forms.get(form)
+        if shape is None:
+            of_names = to_shape.partition(without_epochs(p)), context, to_shape.registrations(registered)
+            shape = self._forms[form] = self.shape(*of_names)
+        return self.situation_of(shape, names)
 
     def shape(self, p: Partition, context: Context, registrations: Registrations) -> Shape:
         """The one shape of these values, of a partition without its epochs."""
@@ -317,8 +323,8 @@ def _as_hashable(value: Any) -> Hashable:
 UNREAD_EVENT = EventName("not read by replica logic", "")
 """The event of a record that replica logic does not read."""
 
-SlotUpdate = tuple[bytes, PartitionSlot, Situation]
-"""The key of a partition, its slot after a record, and its situation before it."""
+SlotUpdate = tuple[bytes, PartitionSlot]
+"""The key of a partition, and its slot after a record."""
 
 
 @define(eq=False)
@@ -330,6 +336,7 @@ class MemoisedBatch:
         count: how many shortest explanations there are.
         steps: of each record its step, None for one that is not read; of a broker event the event.
         updates: of each record the partition that it changes and its state after it, None of others.
+        situations: of each record the situation of that partition before it.
         rules: the rule set.
         before: the controller before the batch, without partitions.
         violations: none; a batch that has some is explained as a whole.
@@ -339,6 +346,7 @@ class MemoisedBatch:
     count: int
     steps: list[PartitionStep | None] | EventName
     updates: list[SlotUpdate | None]
+    situations: list[Situation | None]
     rules: RuleSet
     before: Controller
     _ledger: Ledger
@@ -374,9 +382,9 @@ class MemoisedBatch:
 
     def changes(self) -> Iterator[tuple[int, tuple[str, int], Partition, Partition]]:
         """Of each record that changes a partition its place, the partition, and what that is before and after it."""
-        for place, update in enumerate(self.updates):
-            if update is not None:
-                key, after, before = update
+        for place, (update, before) in enumerate(zip(self.updates, self.situations, strict=True)):
+            if update is not None and before is not None:
+                key, after = update
                 yield place, self._ledger.place(key), before.partition, after[0].partition
 
     def partition_now(self, topic_id: str, index: int) -> Partition | None:

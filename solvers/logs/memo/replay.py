@@ -146,15 +146,18 @@ class MemoisedReplay:
         slots, count = self._ledger.slots, 1
         steps: list[PartitionStep | None] = []
         updates: list[SlotUpdate | None] = []
+        situations: list[Situation | None] = []
         for place, (key, body) in enumerate(zip(batch.keys, batch.bodies, strict=True)):
             if key is None:
                 steps.append(None)
                 updates.append(None)
+                situations.append(None)
                 continue
             slot = slots.get(key)
             if slot is None:
                 return None
             at = slot[0]
+            situations.append(at)
             step = at.changes.get(body)
             if step is None:
                 step = self._query_change(at, body, batch.entry, place)
@@ -164,18 +167,17 @@ class MemoisedReplay:
                 return None
             count *= step.count
             steps.append(step)
-            updates.append((key, (step.after, slot[1] + step.leader_epoch, slot[2] + step.partition_epoch), at))
+            updates.append((key, (step.after, slot[1] + step.leader_epoch, slot[2] + step.partition_epoch)))
         self._apply(steps, updates)
-        return MemoisedBatch(
-            batch, count, steps, updates, self._rules, self._ledger.base.controller, self._ledger
-        )
+        before = self._ledger.base.controller
+        return MemoisedBatch(batch, count, steps, updates, situations, self._rules, before, self._ledger)
 
     def _apply(self, steps: list[PartitionStep | None], updates: list[SlotUpdate | None]) -> None:
         ledger = self._ledger
         for step, update in zip(steps, updates, strict=True):
             if step is None or update is None:
                 continue
-            key, slot, _ = update
+            key, slot = update
             ledger.slots[key] = slot
             ledger.stale_keys.add(key)
             if step.flips:
@@ -195,14 +197,14 @@ class MemoisedReplay:
         base = self._ledger.base.at(batch.base_offset)
         self._ledger.base = base.at(batch.other.offset).after(model_record(batch.other), self._rules)
         slots = self._ledger.slots
-        before = [None if key is None else slots[key][0] for key in batch.keys]
+        situations = [None if key is None else slots[key][0] for key in batch.keys]
         self._ledger.step(steps)
         self._ledger.stale_keys.update(key for key in batch.keys if key is not None)
-        updates = [None if key is None or at is None else (key, slots[key], at)
-                   for key, at in zip(batch.keys, before, strict=True)]  # fmt: skip
+        updates = [None if key is None else (key, slots[key]) for key in batch.keys]
         self._find_shutdowns()
         name = EventName(event.name, event.action)
-        return MemoisedBatch(batch, len(matching), name, updates, self._rules, base.controller, self._ledger)
+        was = base.controller
+        return MemoisedBatch(batch, len(matching), name, updates, situations, self._rules, was, self._ledger)
 
     def _matching_events(self, batch: CompactBatch) -> list[EventMatch]:
         """The events of a broker that write exactly this batch; none that cordons, which no situation shows."""

@@ -133,6 +133,13 @@ class Renaming:
             p, directories=self._renamed_directories(p.directories), leader=self.brokers[int(p.leader)], **lists
         )
 
+    def form_of_partition(self, p: Partition) -> Form:
+        """A partition without its epochs as plain values."""
+        lists = [self.broker_ids(ids(getattr(p, name))) for name in _LISTS]
+        placed = _directory_list(p.directories)
+        directories = self.broker_ids(placed.replicas), self.directory_ids(placed.ids)
+        return *lists, *directories, self.brokers[int(p.leader)], bool(p.recovering)
+
     def _list(self, brokers: object) -> IdList:
         assert isinstance(brokers, IdList)
         return IdList(self.broker_ids(brokers.ids))

@@ -115,7 +115,7 @@ def test_stopping_a_broker_takes_what_only_it_serves() -> None:
     for name, replicas in (("sole", (0,)), ("tight", (0, 1)), ("spare", (0, 1, 2))):
         controller = with_topic(controller, name, replicas, min_insync_replicas="2")
     found = recovery_of(controller)
-    now = found.unchanged()
+    now = found.unchanged
     stops = {broker: found.troubles_of_stop(now, broker) for broker in range(3)}
     told = {b: {kind: names(controller, keys) for kind, keys in stop.items()} for b, stop in stops.items()}
     assert told == {
@@ -132,7 +132,7 @@ def test_who_is_in_sync_of_a_partition_that_refuses_is_not_free_to_go() -> None:
     controller = with_topic(cluster(4), "foo", (0, 1, 2), min_insync_replicas="3")
     controller = changed(controller, isr=(0, 1))
     found = recovery_of(controller)
-    now = found.unchanged()
+    now = found.unchanged
     stops = [found.troubles_of_stop(now, broker) for broker in range(4)]
     assert [names(controller, stop["short"]) for stop in stops] == [["foo"], ["foo"], [], []]
     assert [names(controller, stop["unwritable"]) for stop in stops] == [[], [], [], []]
@@ -247,7 +247,7 @@ def told(found: Recovery) -> dict[str, Any]:
         "way": found.way_back().steps, "resigning": found.all_resigning(), "distances": found.distances(2),
         "partitions": {key: (found.prospects(number), found.fatal_fault(number), found.until_writable(number))
                        for key, number in found.now.items()},
-        "stops": [found.troubles_of_stop(found.unchanged(), broker) for broker in (0, 1, 2, 16, 34)],
+        "stops": [found.troubles_of_stop(found.unchanged, broker) for broker in (0, 1, 2, 16, 34)],
     }  # fmt: skip
 
 

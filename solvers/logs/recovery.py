@@ -289,7 +289,7 @@ class Recovery:
 
     def _situation_at(self, place: Place, holders: frozenset[int] | None) -> int:
         """The situation of a partition; of those that are alike but for names only the first is isolated."""
-        form, names = self._form_and_names(place, holders)
+        form, names = self.form_and_names(place, holders)
         shape = None if form is None else self._forms.get(form)
         if names is None or shape is None:
             state = isolate(self._controller, place, self._rules, holders)
@@ -302,7 +302,7 @@ class Recovery:
             self._own.append({broker: names.to_shape.brokers[broker] for broker in names.brokers})
         return self._number(shape, number)
 
-    def _form_and_names(self, place: Place, holders: frozenset[int] | None) -> tuple[Form | None, ShapeNames | None]:
+    def form_and_names(self, place: Place, holders: frozenset[int] | None) -> tuple[Form | None, ShapeNames | None]:
         """All that the shape of a partition depends on, and the names in it; None where names need not be all of it."""
         c, p, topic_id = self._controller, place.partition, place.topic_id
         brokers = brokers_of(p)

@@ -20,6 +20,8 @@ SESSION_MS = 9000
 FAR = 100
 """So many records behind the quorum nobody is who keeps up with it: what he shows may be an old picture."""
 
+NEVER = 1 << 62
+
 _QUORUM = re.compile(
     r"(ClusterId|LeaderId|LeaderEpoch|HighWatermark|MaxFollowerLag|MaxFollowerLagTimeMs|CurrentVoters|"
     r"CurrentObservers):\s*(.*?)\s*$"
@@ -63,7 +65,10 @@ def listed(brokers: Set[int], words: Mapping[int, str] = MappingProxyType({})) -
 
 @frozen
 class _Node:
-    """A row of kafka-metadata-quorum: how far behind, when or how long ago it fetched and had caught up, its status."""
+    """A row of kafka-metadata-quorum: how far behind, when or how long ago it fetched and had caught up, its status.
+
+    Of a node that has told no end, NEVER stands for how far.
+    """
 
     lag: int
     times: tuple[int, int]
@@ -107,7 +112,8 @@ class Beside:
             self._quorum[match[1]] = match[2]
             self._tell(QUORUM, match[1], match[2])
         elif match := _NODE.match(line):
-            node = _Node(int(match[3]), (int(match[4]), int(match[5])), match[6] is not None, match[7])
+            lag, times = int(match[3]) if int(match[2]) >= 0 else NEVER, (int(match[4]), int(match[5]))
+            node = _Node(lag, times, match[6] is not None, match[7])
             self._nodes[int(match[1])] = node
             self._tell(QUORUM, f"node {match[1]}", node)
         elif match := _LOG_ENDS.match(line):
@@ -212,7 +218,7 @@ class Beside:
             elif ms > SESSION_MS:
                 late[node] = f"{node} for {ms // 1000} s"
             elif abs(row.lag) > FAR:
-                late[node] = f"{node} by {row.lag} records"
+                late[node] = f"{node} by {'all' if row.lag == NEVER else row.lag} records"
         absent = leading - self._nodes.keys() if self._nodes else set()
         if "CurrentObservers" in self._quorum:
             absent |= leading - self._named("CurrentVoters") - self._named("CurrentObservers")
@@ -236,6 +242,11 @@ class Beside:
         leaders, voting, named = self._of("Leader"), self._of("Leader", "Follower"), self._named("CurrentVoters")
         if self._quorum.get("LeaderId") == "-1":
             yield "the quorum has no leader, so that nobody is elected"
+        numbers = ("LeaderId", "LeaderEpoch", "HighWatermark", "MaxFollowerLag", "MaxFollowerLagTimeMs")
+        for key in numbers:
+            text = self._quorum.get(key, "0")
+            if not text.isdecimal() and (text != "-1" or key in ("LeaderEpoch", "HighWatermark", "MaxFollowerLag")):
+                yield f"{QUORUM} tells {key} {text or 'nothing'}, so that nothing may be committed"
         if len(leaders := leaders | self._named("LeaderId")) > 1:
             yield f"more than one node is shown to lead the quorum: {listed(leaders)}"
         if self.voters and not leaders <= self.voters:

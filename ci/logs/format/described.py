@@ -19,6 +19,7 @@ from attrs import define, field, frozen
 
 from kraftcheck.ci.logs.format.beside import Beside, is_of_quorum, listed
 from kraftcheck.ci.logs.format.segments import Problem
+from kraftcheck.model.controller.state import is_valid
 from kraftcheck.model.partition.registration import LOST, RESERVED
 from kraftcheck.model.records.fields import CODE
 from kraftcheck.solvers.logs.explain.state import ELR_FEATURE, METADATA_VERSION, Batch, LogEntry
@@ -34,8 +35,16 @@ LEVEL = 33
 
 _KEYS = re.compile(
     r"(Topic|TopicId|PartitionCount|ReplicationFactor|Configs|Partition|Leader|Replicas|Isr|Adding Replicas"
-    r"|Removing Replicas|Elr|LastKnownElr|Offline|MarkedForDeletion): ?"
+    r"|Removing Replicas|Elr|LastKnownElr|Offline|Observers|MarkedForDeletion): ?"
 )
+_NOT_READ = ("Offline", "Observers", "MarkedForDeletion")
+"""Columns that some tools print, each of which says that something is otherwise than the others show."""
+
+_LISTS = {
+    "cleanup.policy": "compact|delete", "leader.replication.throttled.replicas": r"\d+:\d+|\*",
+    "follower.replication.throttled.replicas": r"\d+:\d+|\*",
+}
+"""Configurations of topics whose values are lists, with what each item of such a list is."""
 _FILTERED = re.compile(
     r"kafka-topics(?:\.sh|\.bat)?\s.*(?:\|"
     r"|\s--(?:topic|exclude-internal|unavailable|under-|at-min-isr|topics-with-overrides|partition-size-limit))"
@@ -111,6 +120,7 @@ class Shown:
         named: what a topic is called in notes.
         beside: what other tools tell.
         not_known: lines that no tool is known to print, by their number.
+        odd: what columns that are not read tell.
     """
 
     rows: dict[tuple[str, int], _Row] = field(factory=dict)
@@ -119,10 +129,13 @@ class Shown:
     named: Callable[[str], str] = str
     beside: Beside = field(factory=Beside)
     not_known: dict[int, str] = field(factory=dict)
+    odd: dict[str, list[str]] = field(factory=dict)
 
     def quiet(self) -> Iterator[str]:
         """Who does not do what its place in the cluster wants, so that the rest may be an old picture."""
         yield from self.beside.quiet(self.live & {*self.brokers()}, self._fenced, self.late)
+        for what, names in self.odd.items():
+            yield f"{what}: {self._names(names)}"
         rows = {f"{topic}-{index}": row for (topic, index), row in self.rows.items()}
         if absent := sorted(self.beside.named - rows.keys()):
             yield f"not shown, though another tool names it: {self._names(absent)}"
@@ -278,13 +291,16 @@ def _topic_line(line: str, shown: Shown) -> None:
     _, *parts = _KEYS.split(line.rstrip())
     told = {key: value.strip() for key, value in zip(parts[::2], parts[1::2], strict=True)}
     topic = told["Topic"]
+    for key in _NOT_READ:
+        if told.get(key, "N/A") not in ("", "N/A", "false"):
+            odd = shown.odd.setdefault(f"{key} {told[key]} is shown of", [])
+            odd.append(f"{topic}-{told.get('Partition', '*')}")
     if "PartitionCount" in told:
-        every = [one for one in re.split(r",(?=[a-z][\w.]*=)", told.get("Configs", "")) if one]
-        if any("=" not in one for one in every):
-            raise ValueError(f"the configuration ends in {every[-1][:30]!r}; {_ANEW}")
-        configs = dict(one.split("=", 1) for one in every)
-        head = (told.get("TopicId") or _uuid(topic), _number(told, "PartitionCount"), configs)
+        count = _number(told, "PartitionCount")
         factor = _number(told, "ReplicationFactor") if "ReplicationFactor" in told else None
+        if "Configs" not in told:
+            raise ValueError(f"Configs is missing; {_ANEW}")
+        head = (told.get("TopicId") or _uuid(topic), count, _configs(told["Configs"]))
         before = shown.topics.get(topic, (None, None))
         if before[1] is not None and (before, shown.factors[topic]) != (head, factor):
             raise ValueError(f"{topic} is shown twice, and not alike")
@@ -308,6 +324,17 @@ def _topic_line(line: str, shown: Shown) -> None:
         raise ValueError(f"partition 0 has {own} replicas, ReplicationFactor is {shown.factors[topic]}; {_ANEW}")
     if shown.rows.setdefault((topic, row.index), row) != row:
         raise ValueError(f"{topic}-{row.index} is shown twice, and not alike")
+
+
+def _configs(text: str) -> dict[str, str]:
+    """The configuration of a topic; raises ValueError where it is cut off."""
+    every = [one.partition("=") for one in re.split(r",(?=[a-z][\w.]*=)", text) if one]
+    for key, equals, value in every:
+        item = _LISTS.get(key, r"[^,\s]+")
+        many = rf"(?:(?:{item})(?:,(?:{item}))*)?" if key in _LISTS else item
+        if not equals or not re.fullmatch(many, value) or not is_valid(key, value):
+            raise ValueError(f"the configuration ends in {(value or key).rpartition(',')[2][:30]!r}; {_ANEW}")
+    return {key: value for key, _, value in every}
 
 
 def _number(told: Mapping[str, str], key: str) -> int:

@@ -29,11 +29,13 @@ _MORE = "--More--"
 
 _PROMPT = r"(?:(?:(?:\[[^\[\]]{1,80}\]|\S*[\w~/\]]) ?)?[$#%](?: +|$)|(?:PS )?[A-Z]:\\[^>]*>)"
 _TOOL = r"(?:(?:sudo|docker|kubectl) [^|;&<]{0,300}?)?[^\s|;&<]{0,300}\bkafka-"
+_REST = r"(?:[^|;&<`(]|2>&1)*"
 _COMMAND = re.compile(
-    rf"{_PROMPT}\s*(?:$|(?:cat|cd|ls|less|more|clear|exit)\b[^|;&<]*$|{_TOOL}topics\b"
-    rf"|{_TOOL}[a-z-]+(?:[. ][^|;&<]*)?(?:\| *(?:less|more|cat|tee)\b[^|;&<]*)?$)"
+    rf"{_PROMPT}\s*(?:(?:cat|cd|ls|less|more|clear|exit)\b{_REST}"
+    rf"|{_TOOL}[a-z-]+(?:[. ]{_REST})?(?:\| *(?:less|more|cat|tee)\b{_REST})?)?$"
 )
-"""A prompt, and a command that leaves nothing out; at those of kafka-topics `described` looks."""
+"""A prompt, and a command whose words leave nothing of what it prints out; what those of kafka-topics ask for
+`described` knows."""
 
 _LEVELS = "TRACE|DEBUG|INFO|WARN|ERROR|FATAL"
 _TALK = re.compile(

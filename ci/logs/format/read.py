@@ -343,6 +343,7 @@ def _text(text: str, name: str, skipped: SkipCount, part: str, is_whole: bool) -
     skipped.noise += noise
     talk = {number: line for number, line in enumerate(lines, 1) if pasted.is_talk(line)}
     lines = ["" if number in talk else line for number, line in enumerate(lines, 1)]
+    talk = {number: line for number, line in talk.items() if not described.asks_for_a_part(line)}
     forms = {described.form_of(line) or texts.form_of(line) for line in lines}
     if described.TOPICS in forms or described.QUORUM in forms:
         kept = _without_cut_row(lines, text.endswith("\n"), name, skipped)

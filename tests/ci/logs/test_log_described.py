@@ -373,6 +373,30 @@ def row(node: int, lag: int, status: str) -> str:
     return f"{node}\tAAAAAAAAAAAAAAAAAAAAAA\t9\t{lag}\t999900\t999900\t{status}\n"
 
 
+@pytest.mark.parametrize(("change", "told"), [
+    (("HighWatermark: 9", "HighWatermark: -1"), "tells HighWatermark -1"), (("Epoch: 3", "Epoch: -1"), "Epoch -1"),
+    (("Lag: 0", "Lag: -1"), "tells MaxFollowerLag -1"), (("Lag: 0", "Lag: "), "tells MaxFollowerLag nothing"),
+    (("TimeMs: 0", "TimeMs: ?"), "tells MaxFollowerLagTimeMs ?"), (("LeaderId: 1", "LeaderId: none"), "LeaderId none"),
+])  # fmt: skip
+def test_a_quorum_without_one_of_its_numbers_is_not_well(change: tuple[str, str], told: str, tmp_path: Path) -> None:
+    """A leader that knows no high watermark commits nothing, and what is no number tells nothing: never well."""
+    code, line, rest = first_line(ONE + WELL + status().replace(*change), tmp_path)
+    assert (code, told in line, "may be stopped now" in rest) == (10, True, False)
+    nobody = FETCHED.replace("\t90\t0\t999900", "\t-1\t0\t999900", 1)
+    assert "does not keep up with the quorum: 1 by all records;" in first_line(ONE + WELL + nobody, tmp_path)[1]
+
+
+@pytest.mark.parametrize("column", ["Offline: 3", "Observers: 3", "MarkedForDeletion: true"])
+def test_a_column_that_is_not_read_is_never_well(column: str, tmp_path: Path) -> None:
+    """What other distributions print besides says that a replica is not as the other columns show it."""
+    code, line, rest = first_line(ONE + WELL.rstrip("\n") + f"\t{column}\n", tmp_path)
+    name, _, value = column.partition(": ")
+    assert (code, line.partition(";")[0]) == (10, f"{name} {value} is shown of: t-0")
+    assert "may be stopped now" not in rest
+    empty = f"\t{name}: {'false' if value == 'true' else ''}\n"
+    assert first_line(ONE + WELL.rstrip("\n") + empty, tmp_path)[0] == 0
+
+
 @pytest.mark.parametrize("lag", [0, 100, 101, 90_000])
 @pytest.mark.parametrize(("form", "told"), [
     (lambda lag: FETCHED.replace(row(3, 0, "Observer").replace("\t9\t", "\t90\t"), row(3, lag, "Observer")),
@@ -505,7 +529,14 @@ def test_a_table_is_named_as_such(tmp_path: Path) -> None:
         ("Topic: t\tPartition: 7\tLeader: 2\tReplicas: 1,2\tIsr: 1\n", "who leads is not in sync"),
         ("Topic: t\tPartition: 7\tLeader: 1 (k1:9092)\tReplicas: 1,2\tIsr: 1\n", "Leader is .* no number"),
         ("Topic: t\tPartition: 7\tLeader: none\tReplicas: 1,2\n", "Isr is missing; .* print it anew"),
-        ("Topic: t\tPartitionCount: 3\tReplicationFactor: 3\tConfigs: min.ins\n", "configuration ends in 'min.ins'"),
+        *((f"Topic: u\tPartitionCount: 3\tReplicationFactor: 3\tConfigs: {cut}\n", f"configuration ends in '{last}'")
+          for cut, last in (("min.ins", "min.ins"), ("cleanup.policy=compact,min.insync.re", "min.insync.re"),
+                            ("retention.ms=1,min.insync.re", "min.insync.re"), ("cleanup.policy=compact,...", "..."),
+                            ("cleanup.policy=compact,", ""), ("cleanup.policy=comp", "comp"), ("retention.ms=1,", ""),
+                            ("follower.replication.throttled.replicas=0:1,2:", "2:"), ("retention.ms=", "retention.ms"),
+                            ("min.insync.replicas=", "min.insync.replicas"), ("min.insync.replicas=x", "x"))),
+        ("Topic: u\tPartitionCount: 3\tReplicationFactor: 3\tConf\n", "Replicat"),
+        ("Topic: u\tPartitionCount: 3\tReplicationFactor: 3\n", "Configs is missing"),
         ("Topic: t\tPartitionCount: 3  Replicat\n", "PartitionCount is .* a terminal has broken the line"),
     ],
 )

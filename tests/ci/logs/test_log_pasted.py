@@ -177,7 +177,9 @@ def test_records_without_the_lines_of_batches_are_read(tmp_path: Path) -> None:
     "(120 more lines)", "nobody knows", "# There is insufficient memory for the Java Runtime Environment to continue.",
     "OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x0, 1) failed; error='Cannot allocate memory'",
     "log4j:ERROR Could not read configuration file", "$ grep -v Offline topics.txt", "$ kafka-log-dirs.sh | head -3",
-    "$ cat a.txt; rm b.txt", "opic: t\tPartition: 1\tLeader: none\tReplicas: 1,2,3\tIsr: ",
+    "$ cat a.txt; rm b.txt", "$ kafka-topics.sh --describe > out.txt; tail out.txt", "$ tail out.txt",
+    "$ kafka-topics.sh --describe && head out.txt", "$ kafka-topics.sh --describe `cat options`",
+    "opic: t\tPartition: 1\tLeader: none\tReplicas: 1,2,3\tIsr: ",
 ])  # fmt: skip
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_line_that_nobody_understands_is_never_well(line: str, place: int, tmp_path: Path) -> None:
@@ -195,6 +197,7 @@ def test_a_line_that_nobody_understands_is_never_well(line: str, place: int, tmp
     "Picked up JAVA_TOOL_OPTIONS: -Xmx1g", "SLF4J: Class path contains multiple SLF4J bindings.", "```", "--More--",
     "OpenJDK 64-Bit Server VM warning: Sharing is only supported for boot loader classes because", "$ cat topics.txt",
     "log4j:WARN No appenders could be found for logger (kafka.utils).", "[root@k ~]# kafka-topics.sh --describe", "$ ",
+    "$ bin/kafka-topics.sh --bootstrap-server k:9092 --describe > out.txt 2>&1",
     "$ docker exec k1 /opt/kafka/bin/kafka-metadata-quorum.sh describe --status", "$ kafka-log-dirs.sh | less",
     "[2026-11-21 22:51:38,567] INFO Kafka version: 4.1.0 (org.apache.kafka.common.utils.AppInfoParser)",
 ])  # fmt: skip

@@ -34,7 +34,7 @@ _WHOLE = frozenset({"LeaderId", "HighWatermark", "MaxFollowerLag", "CurrentVoter
 """What kafka-metadata-quorum tells in each of its answers on the status."""
 
 _LOG_ENDS = re.compile(
-    r'([\w.-]{1,249}):(\d+):\d*$|\{"(?:version|brokers)":|Querying brokers for log directories'
+    r'([\w.-]{1,249}):(\d+):(\d*)$|\{"(?:version|brokers)":|Querying brokers for log directories'
     r"|Received log directory information(?: from brokers ([\d,]+))?"
 )
 """Lines of kafka-get-offsets and kafka-log-dirs."""
@@ -76,9 +76,9 @@ class _Node:
     status: str
 
 
-def _held(row: Mapping[str, object]) -> str:
-    """The partition of a replica as kafka-log-dirs names it; empty of one that is on its way into a directory."""
-    return "" if row["isFuture"] else str(row["partition"])
+def _replica(row: Mapping[str, object]) -> tuple[str, bool]:
+    """The partition of a replica as kafka-log-dirs names it, and whether that lacks something, or moves here yet."""
+    return str(row["partition"]), bool(row["isFuture"] or row["offsetLag"])
 
 
 @define
@@ -103,6 +103,7 @@ class Beside:
     _failed: dict[str, None] = field(factory=dict)
     _answers: dict[str, set[int]] = field(factory=dict)
     _held: dict[int, set[str]] = field(factory=dict)
+    _ended: set[str] = field(factory=set)
     _asked: set[int] = field(factory=set)
     _open: bool = False
 
@@ -119,7 +120,8 @@ class Beside:
         elif match := _LOG_ENDS.match(line):
             self.lines += 1
             self.named |= set() if match[1] is None else {f"{match[1]}-{match[2]}"}
-            self._asked.update(int(one) for one in (match[3] or "").split(",") if one)
+            self._ended |= set() if not match[3] else {f"{match[1]}-{match[2]}"}
+            self._asked.update(int(one) for one in (match[4] or "").split(",") if one)
             self._read_directories(line)
         elif match := _FEATURE.match(line):
             self.elr_on |= match[1] == ELR_FEATURE and match[2] != "0"
@@ -149,7 +151,7 @@ class Beside:
                 self._answers.setdefault(LOG_DIRS, set())
             return
         try:
-            told = [(int(row["broker"]), one["error"], [*map(_held, one["partitions"])])
+            told = [(int(row["broker"]), one["error"], [*map(_replica, one["partitions"])])
                     for row in json.loads(line)["brokers"] for one in row["logDirs"]]  # fmt: skip
         except (ValueError, TypeError, KeyError, RecursionError):
             self._fail(f"what {LOG_DIRS} prints is not whole")
@@ -157,8 +159,8 @@ class Beside:
         answered = self._answers.setdefault(LOG_DIRS, set())
         for broker, error, held in told:
             answered.add(broker)
-            self._held.setdefault(broker, set()).update(name for name in held if name)
-            self.named.update(name for name in held if name)
+            self.named.update(name for name, _ in held)
+            self._held.setdefault(broker, set()).update(name for name, is_behind in held if not is_behind)
             if error:
                 word = str(error).rpartition(".")[2]
                 self._fail(f"{LOG_DIRS} tells an error of a directory of broker {broker}: {word}")
@@ -229,8 +231,12 @@ class Beside:
         return (self._nodes.keys() | self._named("CurrentObservers")) - self.voters
 
     def not_held(self, broker: int, partition: str) -> bool:
-        """Whether kafka-log-dirs shows what a broker holds, and not this partition."""
+        """Whether kafka-log-dirs shows what a broker holds, and not this partition up to its high watermark."""
         return broker in self._held and partition not in self._held[broker]
+
+    def has_no_end(self, partition: str) -> bool:
+        """Whether kafka-get-offsets shows ends of what is led, and not of this partition."""
+        return bool(self._ended) and partition not in self._ended
 
     def quiet(self, live: Set[int], fenced: Set[int], late: Mapping[int, str]) -> Iterator[str]:
         """Who does not do what its place in the cluster wants, so that the rest may be an old picture.

@@ -141,7 +141,9 @@ class Shown:
             yield f"not shown, though another tool names it: {self._names(absent)}"
         held = (name for name, row in rows.items() if any(self.beside.not_held(broker, name) for broker in row.isr))
         if absent := sorted(held):
-            yield f"in sync, and not in the broker's answer to kafka-log-dirs: {self._names(absent)}"
+            yield f"in sync, and not so in the broker's answer to kafka-log-dirs: {self._names(absent)}"
+        if absent := sorted(name for name, row in rows.items() if row.leader != -1 and self.beside.has_no_end(name)):
+            yield f"led, and not in the answer of kafka-get-offsets: {self._names(absent)}"
 
     def _names(self, partitions: Sequence[str]) -> str:
         """Some partitions, as they are called in notes."""

@@ -75,8 +75,7 @@ class Fields:
 
     def read_or(self, key: str, reader: Callable[[object, str], T], default: T) -> T:
         """A field that may be absent or null; the default then."""
-        value = self.data.get(key)
-        return default if value is None else reader(value, self.key(key))
+        return self.read(key, reader) if self.has(key) else default
 
 
 def integer(value: object, where: str, bounds: tuple[int, int] = INT32) -> int:

@@ -341,41 +341,52 @@ def _text(text: str, name: str, skipped: SkipCount, part: str, is_whole: bool) -
     """The batches of a text; which form it has its lines say, whatever stands between them."""
     lines, noise = pasted.clean(text)
     skipped.noise += noise
-    talk = {number: line for number, line in enumerate(lines, 1) if pasted.is_talk(line)}
+    kinds = [described.form_of(line) or texts.form_of(line) for line in lines]
+    of_batches = any(map(texts.BATCH.match, lines))  # whose counts tell whether a line of theirs is missing
+    talk = {
+        number: line for number, (line, kind) in enumerate(zip(lines, kinds, strict=True), 1)
+        if pasted.is_talk(line) or (of_batches and line.strip() and not kind)
+    }  # fmt: skip
     lines = ["" if number in talk else line for number, line in enumerate(lines, 1)]
-    talk = {number: line for number, line in talk.items() if not described.asks_for_a_part(line)}
-    forms = {described.form_of(line) or texts.form_of(line) for line in lines}
-    if described.TOPICS in forms or described.QUORUM in forms:
+    asked = [number for number, line in talk.items() if described.asks_for_a_part(line)]
+    others = {number: line for number, line in talk.items() if number not in asked}
+    if {described.TOPICS, described.QUORUM} & {*kinds}:
         kept = _without_cut_row(lines, text.endswith("\n"), name, skipped)
-        asked = next((line for line in text.splitlines() if described.asks_for_a_part(line)), None)
-        if asked is not None:
+        if asked:
             skipped.note("WARNING: the command above the lines asks for a part: other partitions are not shown")
-        yield part, _described(kept, name, skipped, is_whole and asked is None and len(kept) == len(lines), talk)
+        yield part, _described(kept, name, skipped, is_whole and not asked and len(kept) == len(lines), others)
         return
     skipped.not_known(name, talk)
-    if texts.DUMP in forms or not forms & {texts.RECORD_LINE}:
-        begin = next((line for line in lines if texts.form_of(line) == texts.DUMP), "")
-        if begin.startswith("|") and not begin.startswith(("| offset:", "| key:", "| payload:")):
-            raise LogError(f"{name}: the lines of a table, which Kafka's tools do not print; give what they print")
-        if texts.begins_a_log(begin):
-            skipped.lacks("the lines of batches are missing", f"WARNING: {name}: {_NO_BATCHES}")
-            yield part, texts.record_batches(lines, name, skipped.problem)
-            return
-        if begin.startswith("|"):
-            raise LogError(f"{name}: the text begins within a batch, so that what was before is missing; {_WHOLE}")
-        whole = texts.without_tail(lines)
-        if len(whole) < len(lines):
-            left = "the text ends within the batch that begins here; left out"
-            skipped.lacks(CUT, f"WARNING: {name}:{len(whole) + 1}: {left}")
-        for dumped, first, end in _dumped(whole, part):
-            yield dumped, texts.dump_batches(whole[first:end], name, skipped.problem, first + 1)
-    else:
-        if not any('"offset"' in line for line in lines):
-            skipped.lacks("the records have no offsets", NO_OFFSETS)
-        if not text.endswith("\n") and lines[-1].count("{") > lines[-1].count("}"):
-            skipped.lacks(CUT, f"WARNING: {name}:{len(lines)}: the text ends within a record, which is left out")
-            lines = lines[:-1]
-        yield part, texts.line_batches(lines, name, skipped.problem)
+    if texts.DUMP in kinds or texts.RECORD_LINE not in kinds:
+        yield from _dump(lines, name, skipped, part)
+        return
+    if not any('"offset"' in line for line in lines):
+        skipped.lacks("the records have no offsets", NO_OFFSETS)
+    if not text.endswith("\n") and lines[-1].count("{") > lines[-1].count("}"):
+        skipped.lacks(CUT, f"WARNING: {name}:{len(lines)}: the text ends within a record, which is left out")
+        lines = lines[:-1]
+    yield part, texts.line_batches(lines, name, skipped.problem)
+
+
+def _dump(lines: Sequence[str], name: str, skipped: SkipCount, part: str) -> Iterator[Part]:
+    """The batches of what the tool prints, or of the lines of its records alone."""
+    begin = next((line for line in lines if texts.form_of(line) == texts.DUMP), "")
+    if begin.startswith("|") and not begin.startswith(("| offset:", "| key:", "| payload:")):
+        raise LogError(f"{name}: the lines of a table, which Kafka's tools do not print; give what they print")
+    if texts.begins_a_log(begin):
+        skipped.lacks("the lines of batches are missing", f"WARNING: {name}: {_NO_BATCHES}")
+        yield part, texts.record_batches(lines, name, skipped.problem)
+        return
+    if begin.startswith("|"):
+        raise LogError(f"{name}: the text begins within a batch, so that what was before is missing; {_WHOLE}")
+    for number in (number for number, line in enumerate(lines, 1) if texts.CUT_OFF.match(line)):
+        skipped.lacks(CUT, f"WARNING: {name}:{number}: the segment ends within a batch, which the tool left out")
+    whole = texts.without_tail(lines)
+    if len(whole) < len(lines):
+        left = "the text ends within the batch that begins here; left out"
+        skipped.lacks(CUT, f"WARNING: {name}:{len(whole) + 1}: {left}")
+    for dumped, first, end in _dumped(whole, part):
+        yield dumped, texts.dump_batches(whole[first:end], name, skipped.problem, first + 1)
 
 
 def _without_cut_row(lines: Sequence[str], ended: bool, name: str, skipped: SkipCount) -> Sequence[str]:

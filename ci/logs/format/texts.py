@@ -30,7 +30,15 @@ _CONTROL_NAMES = {
     "SnapshotHeader": "SNAPSHOT_HEADER", "SnapshotFooter": "SNAPSHOT_FOOTER",
     "KRaftVersion": "KRAFT_VERSION", "KRaftVoters": "KRAFT_VOTERS",
 }  # fmt: skip
-_OTHER_LINES = re.compile(r"Dumping |(?:Log s|S)tarting offset: |Snapshot end offset: |KRaft bootstrap snapshot|\s*$")
+_OTHER_LINES = re.compile(
+    r"Dumping |(?:Log s|S)tarting offset: |Snapshot end offset: |KRaft bootstrap snapshot|Found \d+ invalid bytes |\s*$"
+)
+CUT_OFF = re.compile(r"Found \d+ invalid bytes at the end of ")
+"""What the tool says below a segment that was copied while it was written."""
+
+_UNDECODED = re.compile(r" payload: (Error at \d+, skipping\. (?:Unknown metadata record type (\d+))?.*)$")
+"""A record that the tool cannot decode, perhaps since its kind is newer than the tool."""
+
 DUMPING = re.compile(r"Dumping (?:.*[/\\])?(\d+(?:\.log|-\d+\.checkpoint))\s*$")
 _BARE = re.compile(r"\| (?:key: .* )?payload: (\{.*\})$")
 """A record of the tool with `--skip-record-metadata`: its offset follows from the batch."""
@@ -78,7 +86,9 @@ def dump_batches(lines: Iterable[str], name: str, problem: Problem, first: int =
                     problem(place, f"offset {follows} should follow in the batch, but the record has {entry.offset}")
                 entries.append(entry)
         elif not _OTHER_LINES.match(text):
-            problem(place, f"not a line of the dump tool: {text[:60]!r}; give a segment, a checkpoint, or its dump")
+            broken = "if a terminal has broken the line, write the output to a file; else "
+            mend = f"{broken if text.startswith('baseOffset') else ''}give a segment, a checkpoint, or its dump"
+            problem(place, f"not a line of the dump tool: {text[:60]!r}; {mend}")
     yield from _finish(open_batch, entries, due, problem)
 
 
@@ -134,7 +144,13 @@ def _entry(text: str, control: bool, follows: int, place: str, problem: Problem)
         voters = [int(voter) for voter in _VOTER.findall(text.partition('"grantingVoters"')[0])]
         data = {} if leader is None else {"leaderId": int(leader.group(1))}
         return LogEntry(int(offset.group(1)), name, 0, {**data, "voters": voters} if voters else data)
-    payload = _PAYLOAD.search(text)
+    payload, undecoded = _PAYLOAD.search(text), _UNDECODED.search(text)
+    if undecoded is not None and undecoded.group(2):
+        return LogEntry(int(offset.group(1)), f"UNKNOWN_{undecoded.group(2)}", 0, None)
+    if undecoded is not None:
+        mend = "dump it with a newer release, or --allow-skipped 1 passes over it"
+        problem(place, f"a record that the tool could not decode: {undecoded.group(1)[:80]}; {mend}")
+        return None
     if payload is None:
         problem(place, "a record without a decoded payload; was --cluster-metadata-decoder given?")
         return None

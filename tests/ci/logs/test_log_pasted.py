@@ -96,13 +96,49 @@ def test_what_is_pasted_is_the_log(pasted: Callable[[], bytes], tmp_path: Path) 
     assert [*skipped.incomplete] == (["2 lines are not understood"] if between else [])
 
 
-@pytest.mark.parametrize("line", ["kafka-1  | baseOffset 1\n", "x| offset: 1 \n", "baseOffset: 1\n", "2026 WARN\n"])
-def test_what_is_no_line_of_a_log_is_not_passed_over(line: str, tmp_path: Path) -> None:
-    """A line that only looks like one of a log, or of logging, is refused with its place."""
+@pytest.mark.parametrize(("line", "wrong"), [
+    ("baseOffset: 1\n", "not a line of the dump tool: .* if a terminal has broken the line"),
+    ("| offset x\n", "a record before any batch"), ('{"type":"NO_OP_RECORD"}\n', "not a line of the dump tool"),
+])  # fmt: skip
+def test_a_damaged_line_of_a_log_is_refused(line: str, wrong: str, tmp_path: Path) -> None:
+    """A line that begins as one of a log, and is none, is refused with its place."""
     path = tmp_path / "pasted.txt"
     path.write_text(LINES[0] + LINES[1] + line + "".join(LINES[2:]), encoding="utf-8")
-    with pytest.raises(LogError, match=rf"{path}:3: not a line of the dump tool"):
+    with pytest.raises(LogError, match=rf"{path}:3: {wrong}"):
         batches(path)
+
+
+@pytest.mark.parametrize("line", ["kafka-1  | baseOffset 1", "x| offset: 1", "2026 WARN", "...", "[output truncated]",
+                                  "Exception in thread main java.lang.OutOfMemoryError: Java heap space"])  # fmt: skip
+@pytest.mark.parametrize("place", [1, 5, len(LINES)])
+def test_between_whole_batches_a_line_that_nobody_understands_is_shown(line: str, place: int, tmp_path: Path) -> None:
+    """The batches are those of the log, whose counts show that none is missing, and still it is not all known."""
+    path = tmp_path / "pasted.txt"
+    path.write_text("".join((*LINES[:place], f"{line}\n", *LINES[place:])), encoding="utf-8")
+    found, skipped = batches(path)
+    assert (found, [*skipped.incomplete]) == (batches(OUTAGE)[0], ["1 line is not understood"])
+    assert f": line {place + 1}: {' '.join(line.split())}" in " ".join(skipped.notes)
+    for command, code in (("status", 14), ("whatif", 20), ("replay", 20)):
+        assert kraftcheck(command, path).code == code
+
+
+def test_what_the_tool_says_of_its_log_is_understood(tmp_path: Path) -> None:
+    """A segment that ends within a batch is cut off; a kind of record that the tool does not know is not known."""
+    path, record = tmp_path / "log.txt", [n for n, line in enumerate(LINES) if "BROKER_REGISTRATION_CHANGE" in line][-1]
+    path.write_text(TEXT + "Found 166 invalid bytes at the end of 0.log\n", encoding="utf-8")
+    found, skipped = batches(path)
+    assert (found, [*skipped.incomplete]) == (batches(OUTAGE)[0], ["the log is cut off"])
+    for words, kind in (("Unknown metadata record type 40", "UNKNOWN_40"), ("Unsupported version", "")):
+        head = LINES[record].partition(" payload: ")[0]
+        lines = [*LINES[:record], f"{head} payload: Error at 90, skipping. {words}\n", *LINES[record + 1 :]]
+        path.write_text("".join(lines), encoding="utf-8")
+        if kind:
+            assert kind in {entry.type for batch in batches(path)[0] for entry in batch.entries}
+            because = condition_of(path, ReplayOptions(None))["in_part_because"]
+            assert because == ["records of unknown kinds are passed over"]
+        else:
+            with pytest.raises(LogError, match=r"could not decode: .* dump it with a newer release"):
+                batches(path)
 
 
 @pytest.mark.parametrize("part", [" ", "> ", "1:", "1:\t", "a | ", "[a] ", "2026-01-02T03:04:05 a b: "])

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import codecs
 import functools
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from attrs import define, field, frozen
 from kraftcheck.ci.logs.format import described, pasted, segments, texts
 from kraftcheck.ci.logs.format.aliases import Aliases
 from kraftcheck.ci.logs.format.fields import WireError
-from kraftcheck.ci.terminal.files import read_bytes
+from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER
 from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch
@@ -48,6 +49,7 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 NAMED = 3
 """Lines of a text that are named of those that nobody understands."""
 
+_SEGMENT = re.compile(r"(\d+)\.log")
 _SNAPSHOT = re.compile(r"(\d+)-(\d+)\.checkpoint")
 
 
@@ -209,14 +211,40 @@ def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[
     order = _Order(skipped)
     for path in log.files:
         for part, found in _file(path, skipped, compact_form, path == log.files[-1]):
-            snapshot = _SNAPSHOT.fullmatch(part)
+            snapshot, is_empty = _SNAPSHOT.fullmatch(part), True
             if snapshot is not None:
-                order = _Order(skipped, int(snapshot.group(1)))
+                order = _Order(skipped, int(snapshot.group(1)), epoch=int(snapshot.group(2)))
             for batch in _whole_snapshots(found, skipped):
+                is_empty = False
                 if snapshot is not None or order.admits(batch):
                     _check_names(batch, skipped)
                     yield batch if skipped.aliases is None else skipped.aliases.batch(batch.whole())
+            if is_empty and (segment := _SEGMENT.fullmatch(part)):
+                order.note_gap(int(segment.group(1)), part)
     order.note_lateness()
+    if log.files[-1].suffix in BINARY:
+        _note_quorum(log.files[-1].with_name("quorum-state"), order.epoch, skipped)
+
+
+def _note_quorum(place: Path, epoch: int, skipped: SkipCount) -> None:
+    """Note where the node whose folder it is knows of no leader, or of a newer one than the log that it has.
+
+    Source: `FileQuorumStateStore`.
+    """
+    if not place.is_file():
+        return
+    try:
+        state = json.loads(read_bytes(place, MAX_JSON_BYTES))
+        leader, known = int(state["leaderId"]), int(state["leaderEpoch"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        skipped.lacks("quorum-state cannot be read", f"WARNING: {place.name}: not what a node of the quorum writes")
+        return
+    if leader < 0:
+        what = "the node of this folder knows no leader of the quorum"
+        skipped.lacks(what, f"WARNING: {place.name}: {what}, in epoch {known}: others may have more records")
+    elif known > epoch:
+        what = f"quorum-state is of epoch {known}, and the log ends in epoch {epoch}"
+        skipped.lacks(what, f"WARNING: {what}: records of the newer leader are missing")
 
 
 def _whole_snapshots(found: Iterable[Batch | CompactBatch], skipped: SkipCount) -> Iterator[Batch | CompactBatch]:
@@ -237,12 +265,13 @@ class _Order:
     Attributes:
         skipped: where what does not follow is counted.
         snapshot_end: the first offset that the snapshot before them does not hold; None without a snapshot.
+        epoch: of the last batch, or of the snapshot.
     """
 
     skipped: SkipCount
     snapshot_end: int | None = None
+    epoch: int = 0
     _due: int | None = None
-    _epoch: int = 0
 
     def admits(self, batch: Batch | CompactBatch) -> bool:
         """Whether a batch is one of the log; what is left out is counted, and so is what is missing before it.
@@ -264,12 +293,19 @@ class _Order:
             self._misplaced(batch, self._due)
             if batch.base_offset < self._due:
                 return False
-        if batch.epoch < self._epoch:
+        if batch.epoch < self.epoch:
             self.skipped.problem(
-                batch.place, f"epoch {batch.epoch} after {self._epoch}: a leader's epoch never falls"
+                batch.place, f"epoch {batch.epoch} after {self.epoch}: a leader's epoch never falls"
             )
-        self._due, self._epoch = batch.last_offset + 1, batch.epoch
+        self._due, self.epoch = batch.last_offset + 1, batch.epoch
         return True
+
+    def note_gap(self, first: int, part: str) -> None:
+        """Note a segment without a batch whose name says that there are more records before it than were read."""
+        due = self.snapshot_end if self._due is None else self._due
+        if due is not None and first > due:
+            missing = f"{part} is empty, and begins at offset {first}: records from offset {due} on are missing"
+            self.skipped.lacks(CUT, f"WARNING: {missing}")
 
     def note_lateness(self) -> None:
         """Note that all segments end before the snapshot: it is what is known of the cluster."""
@@ -322,7 +358,10 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Ite
             if segments.is_cut(data, whole):
                 left = f"{len(data) - whole} bytes are no whole batch: the file is cut off here; left out"
                 skipped.lacks(CUT, f"WARNING: {name}: byte {whole}: {left}")
-            else:  # zeros, or damage, which is refused where it is met
+            elif whole < len(data) and not any(data[whole:]):
+                left = f"{len(data) - whole} bytes are zeros: what was to be written here is lost"
+                skipped.lacks(CUT, f"WARNING: {name}: byte {whole}: {left}")
+            else:  # damage, which is refused where it is met
                 whole = len(data)
         yield path.name, segments.batches(data[:whole], name, skipped.problem, compact_form)
         return

@@ -336,6 +336,32 @@ def test_damaged_bytes_are_refused_with_the_way_to_what_is_whole(tmp_path: Path)
         assert ran.out.startswith("what cannot be decoded is skipped; of those shown")
 
 
+@pytest.mark.parametrize(("first", "is_cut"), [(38, False), (39, True), (90, True)])
+def test_an_empty_segment_says_where_the_log_goes_on(first: int, is_cut: bool, tmp_path: Path) -> None:
+    """One of a later offset than is due means that there are more records, though it holds none."""
+    (tmp_path / SEGMENT).write_bytes(cut(end=38))
+    (tmp_path / f"{first:020}.log").write_bytes(b"")
+    found = condition_of(tmp_path, ReplayOptions(None))
+    assert (found["offset"], found["in_part_because"]) == (37, ["the log is cut off"] * is_cut)
+
+
+@pytest.mark.parametrize(("state", "why"), [
+    ('{"leaderId":100,"leaderEpoch":1}', ""), ('{"leaderId":-1,"leaderEpoch":1}', "knows no leader of the quorum"),
+    ('{"leaderId":100,"leaderEpoch":9}', "quorum-state is of epoch 9, and the log ends in epoch 1"),
+    ('{"leaderId":100}', "quorum-state cannot be read"), ("", "quorum-state cannot be read"), ("[1]", "cannot be read"),
+])  # fmt: skip
+def test_what_a_node_knows_of_the_quorum_is_compared(state: str, why: str, tmp_path: Path) -> None:
+    """The file beside a log or snapshot tells of a newer leader, or of none: the log may be an old picture."""
+    for name, source in ((SEGMENT, TROUBLE), (next(ELR.glob("*.checkpoint")).name, ELR)):
+        folder = tmp_path / source.name
+        folder.mkdir()
+        shutil.copyfile(source / name, folder / name)
+        (folder / "quorum-state").write_text(state, encoding="utf-8")
+        found = condition_of(folder, ReplayOptions(None))
+        because = "; ".join(found["in_part_because"])
+        assert (why in because, bool(because)) == (True, bool(why)), because
+
+
 def test_a_snapshot_ahead_of_its_segments_is_what_is_read(tmp_path: Path) -> None:
     """Segments that end before the newest snapshot are older than it: it is read, as Kafka does, and that is said."""
     snapshot = next(TROUBLE.glob("*.checkpoint"))

@@ -124,7 +124,7 @@ def test_of_a_damaged_segment_the_same_is_said(tmp_path: Path, seed: int) -> Non
 
 
 def test_a_segment_may_be_cut_anywhere(tmp_path: Path) -> None:
-    """Its whole batches are read, and the rest is named; zeros at the end of a preallocated one are not records."""
+    """Its whole batches are read, and the rest is named; zeros at its end are what was lost."""
     path, raw = tmp_path / SEGMENT.name, SEGMENT.read_bytes()
     whole = from_file(SEGMENT)[0]
     starts = [int(batch.place.rpartition(" ")[2]) for batch in whole]
@@ -134,10 +134,14 @@ def test_a_segment_may_be_cut_anywhere(tmp_path: Path) -> None:
         found, skipped = from_file(path)
         assert len(found) == sum(one < size for one in starts) - (size not in starts)
         end = max(one for one in starts if one <= size)
-        cut = f"WARNING: {path}: byte {end}: {size - end} bytes are no whole batch: the file is cut off here; left out"
-        assert list(skipped.notes) == ([cut] if any(raw[end:size]) else [])
-    path.write_bytes(raw + bytes(1000))
-    assert len(from_file(path)[0]) == len(whole)
+        cut = "are no whole batch: the file is cut off here; left out"
+        cut = cut if any(raw[end:size]) else "are zeros: what was to be written here is lost"
+        told = [f"WARNING: {path}: byte {end}: {size - end} bytes {cut}"] if size > end else []
+        assert (list(skipped.notes), list(skipped.incomplete)) == (told, ["the log is cut off"] * len(told))
+    for zeros in (1, 5, 4096):
+        path.write_bytes(raw + bytes(zeros))
+        found, skipped = from_file(path)
+        assert (len(found), list(skipped.incomplete)) == (len(whole), ["the log is cut off"])
 
 
 def test_damage_is_no_cut(tmp_path: Path) -> None:
@@ -205,7 +209,7 @@ def test_skipping_is_counted_and_limited(tmp_path: Path) -> None:
     """`--allow-skipped N` passes over N undecodable lines with their places, and refuses the next one."""
     lines = (ELR / "decoded.txt").read_text(encoding="utf-8").splitlines()
     path = tmp_path / "decoded.txt"
-    path.write_text("\n".join([*lines, "no line of the tool", "nor this"]), encoding="utf-8")
+    path.write_text("\n".join([*lines, "{no line of the tool}", "{nor this}"]), encoding="utf-8")
     with pytest.raises(LogError, match=f"decoded.txt:{len(lines) + 1}: not a line"):
         from_file(path)
     with pytest.raises(LogError, match="the 2th"):

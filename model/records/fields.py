@@ -40,7 +40,7 @@ class Fields:
         Raises:
             FormError: when it is not a dict with text keys.
         """
-        if not isinstance(value, Mapping) or not {*map(type, value)} <= {str}:
+        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
             raise FormError(f"{where or 'input'}: an object is wanted, not {_kind(value)}")
         return cls(value, where)
 

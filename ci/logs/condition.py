@@ -104,7 +104,7 @@ class Condition:
             "voters": sorted(self._voters),
             "way_back": [
                 {"start": step.broker, "leads": self._names(step.led), "writable": self._names(step.writable),
-                 "may_lose": self._names(step.harmed)}
+                 "may_lose": self._names(step.harmed), "syncs": step.syncs}
                 for step in way.steps
             ],
             "shortest": way.shortest,

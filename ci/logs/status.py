@@ -70,9 +70,9 @@ def status_command(
             write_text(metrics, of_status(found))
 
     def tell(before: Row | None, found: Row) -> None:
+        write(found)
         for line in changes(before, found, every):
             screen.one_line(line)
-        write(found)
 
     options, screen = ReplayOptions(**given, grows=follows), console(to_stderr="-" in (target, metrics))
     if follows:
@@ -140,8 +140,9 @@ def changes(before: Row | None, found: Row, every: bool) -> Iterator[str]:
         if (names := [name for name, one in now.items() if one == state and was.get(name, "well") != state])
     ]
     gone = [name for name in was if name not in now]
-    told += [f"  deleted: {_names(gone, every)}"] if gone else []
-    if before is None or told or _broker_states(before) != _broker_states(found) or before["doubts"] != found["doubts"]:
+    word = "not shown now" if found["in_part"] else "deleted"
+    told += [f"  {word}: {_names(gone, every)}"] if gone else []
+    if before is None or told or any(kept(before) != kept(found) for kept in _KEPT):
         at = "a snapshot" if found["offset"] is None else f"offset {found['offset']}"
         yield f"{'' if found['time'] is None else _clock(found['time']) + ' '}{at}: {_headline(found)}"
         yield from told
@@ -154,6 +155,10 @@ def _states(found: Row) -> dict[str, str]:
 
 def _broker_states(found: Row) -> list[tuple[int, str, int]]:
     return [(row["broker"], row["state"], len(row["offline_directories"])) for row in found["brokers"]]
+
+
+_KEPT: Sequence[Callable[[Row], Any]] = (_broker_states, lambda row: row["doubts"], lambda row: row["in_part_because"])
+"""What a line is told of where it is otherwise than before, besides partitions."""
 
 
 def _headline(found: Row) -> str:
@@ -254,8 +259,10 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
         texts = [words.format(_names(names, every)) for words, names in told.items() if names]
         what = "wait for broker" if step["start"] in starting else "start broker"
         goal = "they lead" if step["leads"] else "they do" if writable else "they are"
-        follows = f"; go on once {goal}" if number < len(steps) else ""
-        yield f"  {number}. {what} {step['start']}: {'; '.join(texts) or 'more replicas in sync'}{follows}"
+        waits = number < len(steps) and (texts or step["syncs"])
+        other = "more replicas in sync" if step["syncs"] else "what it has replicas of has no leader even then"
+        follows = f"; go on once {goal}" if waits else ""
+        yield f"  {number}. {what} {step['start']}: {'; '.join(texts) or other}{follows}"
     early: dict[int, list[str]] = {}
     for row in _of_state(found, "offline"):
         for one in row["leads_again"] if any(not one["may_lose"] for one in row["leads_again"]) else ():

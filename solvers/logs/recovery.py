@@ -160,12 +160,14 @@ class Started:
         broker: who is started.
         led, writable: partitions that have a leader again, and that take acks=all again.
         harmed: partitions that may lose acknowledged records by it.
+        syncs: whether some partition that it has a replica of has a leader then, to be in sync with.
     """
 
     broker: int
     led: tuple[PartitionKey, ...]
     writable: tuple[PartitionKey, ...]
     harmed: tuple[PartitionKey, ...]
+    syncs: bool
 
 
 @frozen
@@ -410,9 +412,6 @@ class Recovery:
         """What becomes of the situations that a broker has a replica in as it is stopped and started."""
         return self._moves(self._moves(at, stop, broker), start, broker)
 
-    def _moved(self, at: Become, move: Move, broker: int) -> Become:
-        return {**at, **self._moves(at, move, broker)}
-
     def _moves(self, at: Become, move: Move, broker: int) -> Become:
         """What becomes of the situations that a broker has a replica in."""
         return {first: self._after(at[first], move, broker) for first in self._of(broker)}
@@ -434,16 +433,19 @@ class Recovery:
 
     def way_back(self) -> WayBack:
         """The order in which to start the brokers that are down: as few as can be until each partition leads."""
-        order, shortest, at, steps = list[int](), True, self.unchanged, list[Started]()
+        order, shortest, at, steps = list[int](), True, {**self.unchanged}, list[Started]()
         for goal in (lambda state: not state.offline, lambda state: not state.unwritable, None):
             waiting = [broker for broker in down(self._controller) if broker not in order]
             found, proved = (waiting, True) if goal is None else self._order({*at.values()}, waiting, goal)
             shortest = shortest and proved
-            for broker in found:
-                after = self._moved(at, start, broker)
-                steps += [] if after == at else [self._step(broker, at, after)]
-                order.append(broker)
-                at = after
+            for leads in (True, False) if goal is None else (False,):  # who leads, if with loss, before who follows
+                for broker in [broker for broker in found if broker not in order]:
+                    after = self._moves(at, start, broker)
+                    step = self._step(broker, at, after)
+                    if step.led or not leads:
+                        steps += [step] if any(at[number] != now for number, now in after.items()) else []
+                        order.append(broker)
+                        at.update(after)
         return WayBack(tuple(steps), shortest, {first: self._caught_up(number) for first, number in at.items()})
 
     @cached_property
@@ -455,7 +457,8 @@ class Recovery:
         led = self._newly(broker, before, after, lambda state: not state.offline)
         writable = self._newly(broker, before, after, lambda state: not state.unwritable)
         harmed = self._keys(n for n in self._of(broker) if self._harms(before[n], after[n]))
-        return Started(broker, led, writable, harmed)
+        syncs = any(not self.shape(after[number]).offline for number in self._of(broker))
+        return Started(broker, led, writable, harmed, syncs)
 
     def _order(
         self, numbers: set[int], brokers: Sequence[int], goal: Callable[[FaultState], bool]

@@ -354,15 +354,13 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Ite
     segment = suffix in BINARY or (path == STDIN and b"\0" in data[:_HEAD] and encoding == "utf-8-sig")
     if segment and not data.startswith((b"Dumping", b"SLF4J", b"{")):
         whole = segments.whole_size(data) if last else len(data)
-        if last and not skipped.grows:
-            if segments.is_cut(data, whole):
-                left = f"{len(data) - whole} bytes are no whole batch: the file is cut off here; left out"
-                skipped.lacks(CUT, f"WARNING: {name}: byte {whole}: {left}")
-            elif whole < len(data) and not any(data[whole:]):
-                left = f"{len(data) - whole} bytes are zeros: what was to be written here is lost"
-                skipped.lacks(CUT, f"WARNING: {name}: byte {whole}: {left}")
-            else:  # damage, which is refused where it is met
-                whole = len(data)
+        is_cut, is_blank = segments.is_cut(data, whole), not any(data[whole:])
+        if not is_cut and not is_blank:  # damage, which is refused where it is met
+            whole = len(data)
+        elif whole < len(data) and not skipped.grows:
+            left = "are no whole batch: the file is cut off here; left out"
+            left = "are zeros: what was to be written here is lost" if is_blank else left
+            skipped.lacks(CUT, f"WARNING: {name}: byte {whole}: {len(data) - whole} bytes {left}")
         yield path.name, segments.batches(data[:whole], name, skipped.problem, compact_form)
         return
     decoder = codecs.getincrementaldecoder(encoding)()

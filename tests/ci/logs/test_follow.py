@@ -139,3 +139,42 @@ def test_alerts_name_what_is_written() -> None:
         assert f"{name}{labels}" in written
     for label in re.findall(r"\$labels\.(\w+)", rules):
         assert f'{label}="' in of_defects
+
+
+def test_a_log_that_cannot_be_read_or_goes_back_is_not_well(tmp_path: Path) -> None:
+    """Damage is said once it stays, on standard output and in the numbers; an older copy deletes nothing."""
+    log, metrics = tmp_path / LOG.name, tmp_path / "numbers.prom"
+    whole, older = cut(end=38), cut(end=25)
+    log.write_bytes(whole)
+    lines = Lines(tmp_path, "--prometheus", metrics)
+    try:
+        assert "all is well" in lines.until("offset 37")[-1]
+        log.write_bytes(whole + b"\xff" * 300)
+        lines.until("the log cannot be read now; of those shown, ")
+        assert 'not_all_known{because="read in part"} 1' in metrics.read_text(encoding="utf-8")
+        log.write_bytes(older)
+        told = lines.until("offset 24: the log has gone back from offset 37 to 24: another copy?; of those shown, ")
+        assert not any("deleted" in line for line in told)
+        log.write_bytes(whole)
+        assert "all is well" in lines.until("offset 37")[-1]
+        shutil.rmtree(tmp_path)
+        lines.until("the log cannot be read now; of those shown, ")
+        code, err = lines.interrupt()
+        assert (code, "cannot be read since" in err) == (10, True)
+    finally:
+        lines.close()
+
+
+def test_a_batch_that_stays_incomplete_is_said(tmp_path: Path) -> None:
+    """What is not whole is left for the next look; once nothing is written for a while it is a cut."""
+    log, whole = tmp_path / LOG.name, cut(end=38)
+    log.write_bytes(whole[:-10])
+    lines = Lines(tmp_path)
+    try:
+        assert "cut off" not in lines.until("offset")[-1]
+        lines.until("the log is cut off; of those shown, ")
+        log.write_bytes(whole)
+        assert "all is well" in lines.until("offset 37")[-1]
+        assert lines.interrupt()[0] == 0
+    finally:
+        lines.close()

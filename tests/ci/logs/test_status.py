@@ -145,6 +145,22 @@ def test_a_broker_that_the_majority_needs_must_not_be_stopped(
     assert (lost in kraftcheck("status", path).out) == barred
 
 
+@pytest.mark.parametrize(("last", "first"), [("3", 3), ("1", 1), ("", 1)])
+def test_who_leads_is_started_before_who_follows(last: str, first: int, tmp_path: Path) -> None:
+    """A last known leader that alone leads again is first; nobody waits for replicas of what has no leader."""
+    rows = "".join(f"\tTopic: t\tPartition: {n}\tLeader: none\tReplicas: 1,2,3\tIsr: \tElr: \tLastKnownElr: {last}\n"
+                   for n in range(2))  # fmt: skip
+    path = tmp_path / "topics.txt"
+    path.write_text("Topic: t\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n" + rows)
+    ran = kraftcheck("status", path)
+    steps = [line for line in ran.out.splitlines() if re.match(r"  \d\. ", line)]
+    assert (ran.code, len(steps)) == (14, 3)
+    does = "gives t-0, t-1 a leader; MAY LOSE" if last else "what it has replicas of has no leader"
+    assert steps[0].startswith(f"  1. start broker {first}: {does}")
+    assert sum("go on once" in line for line in steps) == (2 if last else 0)
+    assert ("more replicas in sync" in ran.out) == bool(last)
+
+
 def test_an_outage_has_its_cause_and_its_end(tmp_path: Path) -> None:
     """Since when, by what, who must return, what an unclean election loses, and in which order brokers are started."""
     document = told(cut(tmp_path, 91))

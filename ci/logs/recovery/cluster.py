@@ -79,13 +79,28 @@ class RealCluster:
         """The cluster as the tools take it: brokers answer what is known of their logs."""
         logs: dict[int, dict[TopicPartition, Any]] = {}
         for place, row in self.rows.items():
-            for broker, log in self.ends.of(place, row["replicas"])[0].items():
+            known = {} if self.is_empty(place) else self.ends.of(place, row["replicas"])[0]
+            for broker, log in known.items():
                 logs.setdefault(broker, {})[place] = log
         remote = {
             broker: RemoteBroker(broker, known.epoch, logs[broker])
             for broker, known in self.controller.image.registrations.items() if broker in logs
         }  # fmt: skip
         return Snapshot({}, self.controller, remote, Rights(), 0)
+
+    def is_empty(self, place: TopicPartition) -> bool:
+        """Whether every log of a partition's replicas that is known is empty: to elect one loses all of the others."""
+        row = self.rows.get(place)
+        known = {} if row is None else self.ends.of(place, row["replicas"])[0]
+        return bool(known) and not any(log.length for log in known.values())
+
+    def not_known(self, finding: Finding) -> list[int]:
+        """The live replicas besides the one that is chosen of which it is not known how long their logs are."""
+        if finding.chosen == NOBODY:
+            return []
+        replicas = self._replicas(finding.place)
+        logs, _ = self.ends.of(finding.place, replicas)
+        return [broker for broker in replicas if broker not in logs and self._state(broker) == "live"]
 
     def ready(self, leaders: Sequence[tuple[TopicPartition, int]]) -> list[TopicPartition]:
         """The partitions in which an unclean election seats, as things are, whom it should."""
@@ -100,7 +115,8 @@ class RealCluster:
             for broker in row["replicas"]:
                 log, unit = logs.get(broker), " bytes" if in_bytes else ""
                 epoch = "" if log is None or in_bytes else str(log.written)
-                cells = (epoch, "not known" if log is None else f"{log.length}{unit}")
+                size = self.ends.sizes.get((finding.place, broker))
+                cells = (epoch, f"{log.length}{unit}" if log else "not known" if size is None else f"{size} bytes")
                 mark = "chosen" if broker == finding.chosen else ""
                 table.add(_name(finding.place), str(broker), self._state(broker), *cells, mark)
         return table
@@ -113,9 +129,11 @@ class RealCluster:
         known = self.controller.registration(broker)
         return "not registered" if known is None else "live" if known.is_active() else "fenced"
 
-    def passed_over(self) -> Iterator[str]:
-        """Which of the logs that were given are none of a replica."""
+    def passed_over(self, asked: Iterable[TopicPartition]) -> Iterator[str]:
+        """Which of the logs that were given are none of a replica, or of a partition that is not asked for."""
         known = {(place, broker) for place in self.rows for broker in self._replicas(place)}
+        beside = sorted({_name(place) for place, _ in self.ends.logs.keys() & known if place not in {*asked}})
+        yield from [f"passed over of what --logs tells: not asked for: {', '.join(beside)}"] if beside else ()
         given = sorted(self.ends.logs.keys() - known)
         others = [f"{broker} has no replica of {_name(place)}" for place, broker in given]
         yield from [f"passed over of what --logs tells: {', '.join(others)}"] if others else ()
@@ -158,6 +176,9 @@ class RealCluster:
         if chosen == NOBODY:
             return
         logs, in_bytes = self.ends.of(place, self._replicas(place))
+        if absent := self.not_known(finding):
+            known = "known by its size alone" if all((place, b) in self.ends.sizes for b in absent) else "not known"
+            yield f"WARNING: {_name(place)}: the log of {_listed(absent)}, which is live, is {known}: it may have more"
         if in_bytes:
             yield f"{_name(place)}: chosen by bytes, without epochs, which need not be the log that has most"
         alike = [broker for broker, log in logs.items() if not in_bytes and log == logs[chosen]]

@@ -49,6 +49,7 @@ from kraftcheck.model.unclean_recovery.tool import (
     find_leaders,
     succeeded,
 )
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 RULES = "fixed+designated-elections"
 """The rule set of both tools unless they are given another."""
@@ -117,6 +118,8 @@ def _told(result: Result, places: Iterable[TopicPartition], cluster: RealCluster
     if cluster is not None and result.error == NOT_NEEDED and (why := cluster.out_of_reach(result.place)):
         return evolve(result, error=why)
     if result.error == NO_ANSWER and cluster is not None:
+        if cluster.is_empty(result.place):
+            return evolve(result, error="every log of it that is known is empty: to elect one loses all of it")
         why = GIVE_LOGS if cluster.ends == LogEnds() else "the files of --logs tell of none: start one of their brokers"
         return evolve(result, error=f"how long the logs of its live replicas are is not known: {why}")
     if result.error == NO_SUCH and result.place not in known and cluster is not None and cluster.end.summary.in_part:
@@ -344,7 +347,8 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
         write_json(str(manual), ballots(plan_.leaders()))
         screen.plain(f"wrote {manual}: {len(plan_.leaders())} designated leader(s)")
     told = [_told(one, snapshot.places(), cluster) for one in results]
-    _end(screen, cluster, told, _report(screen, plan_, told, automated, chosen), chosen)
+    unsure = cluster is not None and any(map(cluster.not_known, plan_.findings))
+    _end(screen, cluster, told, _report(screen, plan_, told, automated, chosen), chosen, unsure)
 
 
 def _offline(snapshot: Snapshot, cluster: RealCluster | None) -> tuple[TopicPartition, ...]:
@@ -372,7 +376,8 @@ def _given_rules(rules: str) -> str | None:
 def _advise(screen: Screen, cluster: RealCluster, plan_: UncleanRecoveryPlan, ballot: Path | None) -> None:
     """What each election costs, before anything is done, and the file for Kafka's own tool."""
     advice = (line for one in plan_.findings for line in cluster.advice(one))
-    for line in (*cluster.end.doubts(), *cluster.passed_over(), *cluster.to_compare(plan_.targets), *advice):
+    beside = (*cluster.passed_over(plan_.targets), *cluster.to_compare(plan_.targets))
+    for line in (*cluster.end.doubts(), *beside, *advice):
         screen.one_line(line)
     screen.one_line(NO_RELEASE)
     if ballot is not None:
@@ -406,11 +411,12 @@ def _report(
 
 
 def _end(
-    screen: Screen, cluster: RealCluster | None, results: Sequence[Result], failed: int, rules: RuleSet
-) -> NoReturn:
-    """The last line, and the exit."""
+    screen: Screen, cluster: RealCluster | None, results: Sequence[Result], failed: int, rules: RuleSet,
+    unsure: bool = False,
+) -> NoReturn:  # fmt: skip
+    """The last line, and the exit; `unsure` where a log that is not known may have more than the one chosen."""
     code = 0 if succeeded(results, rules.unclean_recovery) else ELECTION_FAILED
-    code = code if cluster is None else cluster.unless_in_part(code)
+    code = code if cluster is None else cluster.unless_in_part(code) or (EXIT_INCOMPLETE if unsure else 0)
     screen.plain(f"{len(results)} partition(s), {failed} failed (exit {code})")
     sys.exit(code)
 

@@ -143,10 +143,11 @@ def test_alerts_name_what_is_written() -> None:
 
 def test_a_log_that_cannot_be_read_or_goes_back_is_not_well(tmp_path: Path) -> None:
     """Damage is said once it stays, on standard output and in the numbers; an older copy deletes nothing."""
-    log, metrics = tmp_path / LOG.name, tmp_path / "numbers.prom"
-    whole, older = cut(end=38), cut(end=25)
+    folder, metrics = tmp_path / "log", tmp_path / "numbers.prom"
+    log, whole, older = folder / LOG.name, cut(end=38), cut(end=25)
+    folder.mkdir()
     log.write_bytes(whole)
-    lines = Lines(tmp_path, "--prometheus", metrics)
+    lines = Lines(folder, "--prometheus", metrics)
     try:
         assert "all is well" in lines.until("offset 37")[-1]
         log.write_bytes(whole + b"\xff" * 300)
@@ -157,7 +158,7 @@ def test_a_log_that_cannot_be_read_or_goes_back_is_not_well(tmp_path: Path) -> N
         assert not any("deleted" in line for line in told)
         log.write_bytes(whole)
         assert "all is well" in lines.until("offset 37")[-1]
-        shutil.rmtree(tmp_path)
+        shutil.rmtree(folder)
         lines.until("the log cannot be read now; of those shown, ")
         code, err = lines.interrupt()
         assert (code, "cannot be read since" in err) == (10, True)

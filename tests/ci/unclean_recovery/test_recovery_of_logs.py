@@ -117,7 +117,7 @@ def test_sizes_are_bytes_and_said_to_be(topics: Path, tmp_path: Path) -> None:
     assert "chosen by bytes, without epochs" in ran.out
     ran = recover(topics, "--logs", str(sizes), "--logs", f"1={dump(tmp_path / 'one', 7, 1)}")
     assert "t-1: designate 1" in ran.out
-    assert "bytes" not in ran.out
+    assert "chosen by bytes" not in ran.out
 
 
 def test_what_was_acknowledged_is_compared(topics: Path, tmp_path: Path) -> None:
@@ -207,6 +207,40 @@ def test_forms_of_log_ends(tmp_path: Path) -> None:
     answers.write_text("nothing", encoding="utf-8")
     with pytest.raises(Refusal, match=r"answers\.json"):
         read_log_ends([str(answers)])
+
+
+def test_a_log_that_is_not_known_may_have_more(topics: Path, tmp_path: Path) -> None:
+    """A live replica whose log is not compared is named, as known by its size or not at all: exit code 20."""
+    one, size, other = dump(tmp_path / "one", 300, 1), tmp_path / "sizes.json", dump(tmp_path / "other", 9, 1)
+    row = '{"partitions":[{"partition":"t-1","size":500,"offsetLag":0,"isFuture":false}],"error":null,"logDir":"/d"}'
+    size.write_text(f'{{"brokers":[{{"broker":3,"logDirs":[{row}]}}],"version":1}}', encoding="utf-8")
+    other.write_text(other.read_text(encoding="utf-8").replace("t-1", "t-0"), encoding="utf-8")
+    for more, known, told in (
+        ((), "not known", ""), (("--logs", str(size)), "known by its size alone", " 500 bytes\n"),
+        (("--logs", f"3={other}"), "not known", "passed over of what --logs tells: not asked for: t-0\n"),
+    ):  # fmt: skip
+        ran = recover(topics, "--logs", f"1={one}", *more)
+        assert (ran.code, "t-1: designate 1" in ran.out, told in ran.out) == (20, True, True)
+        assert f"t-1: the log of 3, which is live, is {known}: it may have more" in ran.out
+
+
+def test_an_empty_log_is_not_chosen(topics: Path, tmp_path: Path) -> None:
+    """Where every log that is known is empty an election loses all of the partition: nobody is designated."""
+    size = tmp_path / "sizes.json"
+    row = '{"partitions":[{"partition":"t-1","size":0,"offsetLag":0,"isFuture":false}],"error":null,"logDir":"/d"}'
+    brokers = ",".join(f'{{"broker":{broker},"logDirs":[{row}]}}' for broker in (1, 3))
+    size.write_text(f'{{"brokers":[{brokers}],"version":1}}', encoding="utf-8")
+    ran = recover(topics, "--logs", str(size))
+    assert (ran.code, "designate" in ran.out.replace("designated", "")) == (1, False)
+    assert ran.err == "t-1: failed: every log of it that is known is empty: to elect one loses all of it\n"
+
+
+def test_a_batch_that_is_not_valid_is_no_end(topics: Path, tmp_path: Path) -> None:
+    """A dump that says of a batch that it is not valid tells no end of the log."""
+    place = dump(tmp_path / "bad", 300, 1)
+    place.write_text(place.read_text(encoding="utf-8").replace("isvalid: true", "isvalid: false"), encoding="utf-8")
+    ran = recover(topics, "--logs", f"1={place}")
+    assert (ran.code, "is not valid, up to offset 299; end before it" in ran.err) == (2, True)
 
 
 SHOWN = "  Topic: t  Partition: 1  Leader: none  Replicas: 3,1,2  Isr:   Elr: 2  LastKnownElr:"

@@ -229,8 +229,7 @@ class Condition:
 
     @cached_property
     def _voters(self) -> frozenset[int]:
-        """The nodes that vote in the quorum; where no record of it names them, the controllers there are."""
-        return self.end.history.voters or frozenset(self.end.state.controller.controllers)
+        return self.end.voters
 
     @cached_property
     def _silent(self) -> frozenset[int]:

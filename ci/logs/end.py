@@ -46,6 +46,11 @@ class ClusterEnd:
     summary: Summary
     rules: str
 
+    @property
+    def voters(self) -> frozenset[int]:
+        """The nodes that vote in the quorum; where no record of it names them, the controllers there are."""
+        return self.history.voters or frozenset(self.state.controller.controllers)
+
     def doubts(self) -> Iterator[str]:
         """What a reader must know of the log before what follows from it is believed."""
         summary = self.summary

@@ -18,6 +18,7 @@ from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json, write_text
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.errors import Resignation
+from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs.recovery import Recovery
 
@@ -171,7 +172,8 @@ def distances_of(snapshot: Path, faults: int, options: ReplayOptions) -> Distanc
     end = cluster_end(snapshot, options)
     try:
         recovery = Recovery(end.state.controller, end.holders, parse(end.rules))
-        rows, resigning = recovery.distances(faults), recovery.all_resigning()
+        rows = [_without_quorum(row, end, faults) for row in recovery.distances(faults)]
+        resigning = recovery.all_resigning()
     except Resignation as reason:
         raise Refusal(
             f"{snapshot}: {reason}, so that the controller resigns at any change of its partitions; correct it first"
@@ -179,6 +181,29 @@ def distances_of(snapshot: Path, faults: int, options: ReplayOptions) -> Distanc
     topics = end.state.controller.image.topics
     resigns = {b: [f"{topics[topic].name}-{index}" for topic, index in keys] for b, keys in resigning.items()}
     return Distances(rows, faults, end, resigns)
+
+
+def _without_quorum(row: Mapping[str, Any], end: ClusterEnd, faults: int) -> Mapping[str, Any]:
+    """A distance, or that to a leader whom nobody replaces, since the quorum has lost brokers that vote."""
+    image = end.state.controller.image
+    p = image.partition(end.state.controller.topic_id(row["topic"]) or "", row["partition"])
+    leader = NO_LEADER if p is None else int(p.leader)
+    down = {broker for broker, known in image.registrations.items() if known.fenced} | end.summary.silent
+    up = end.voters - down
+    needed = max(0, len(up) - len(end.voters) // 2)
+    able = [broker for broker in (leader, *sorted(up - {leader})) if broker in up and broker in image.registrations]
+    if leader == NO_LEADER or not end.voters & image.registrations.keys() or len(able) < needed:
+        return row
+    failing = [*dict.fromkeys((*able[:needed], leader))]
+    way = [*(f"{broker} is fenced" for broker in failing), "the quorum has no majority, and elects nobody"]
+    nearer = {
+        f"{kind}{trouble}": told
+        for trouble in ("offline", "unwritable")
+        if len(failing) <= faults and len(failing) < (row[f"faults_to_{trouble}"] or faults + 1)
+        and row[f"faults_to_{trouble}"] != 0
+        for kind, told in (("faults_to_", len(failing)), ("to_", way))
+    }
+    return {**row, **nearer}
 
 
 def _document(summary: Summary) -> dict[str, Any]:

@@ -126,7 +126,8 @@ def _dumped(lines: Sequence[str]) -> Iterator[tuple[TopicPartition, ReplicaLog]]
             if place is None:
                 raise FormError("a batch before a line `Dumping .../TOPIC-N/OFFSET.log`, which names its log")
             if "isvalid: false" in line:
-                raise FormError(f"a batch that the tool says is not valid, up to offset {batch.group(1)}; end before it")
+                last = batch.group(1)
+                raise FormError(f"a batch that the tool says is not valid, up to offset {last}; end before it")
             epoch = int(batch.group(2))
             yield place, ReplicaLog(epoch, epoch, int(batch.group(1)) + 1)
 

@@ -145,6 +145,22 @@ def test_a_broker_that_the_majority_needs_must_not_be_stopped(
     assert (lost in kraftcheck("status", path).out) == barred
 
 
+@pytest.mark.parametrize(("voters", "offline"), [((0,), 1), ((0, 1), 1), ((0, 1, 2), 2), ((1, 2), 2), ((0, 100), 1),
+                                                 ((100,), None), ((0, 100, 101), None)])  # fmt: skip
+def test_whatif_counts_the_brokers_that_vote(voters: tuple[int, ...], offline: int | None, tmp_path: Path) -> None:
+    """A leader that is lost with the majority of the quorum is replaced by nobody, so that its partition is offline."""
+    path = tmp_path / "topics.txt"
+    rows = "\tTopic: t\tPartition: 0\tLeader: 0\tReplicas: 0,1,2\tIsr: 0,1,2\tElr: \tLastKnownElr: \n"
+    head = "Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \n"
+    named = f"CurrentVoters: [{','.join(map(str, voters))}]\nCurrentObservers: [0,1,2]\n"
+    numbers = f"LeaderId: {voters[0]}\nHighWatermark: 9\nMaxFollowerLag: 0\n"
+    path.write_text(head + rows + numbers + named, encoding="utf-8")
+    (row,) = kraftcheck("whatif", path, "--json", "-").document()["partitions"]
+    assert row["faults_to_offline"] == offline
+    assert offline is None or row["to_offline"][-1] == "the quorum has no majority, and elects nobody"
+    assert row["faults_to_unwritable"] == offline
+
+
 @pytest.mark.parametrize(("last", "first"), [("3", 3), ("1", 1), ("", 1)])
 def test_who_leads_is_started_before_who_follows(last: str, first: int, tmp_path: Path) -> None:
     """A last known leader that alone leads again is first; nobody waits for replicas of what has no leader."""

@@ -45,7 +45,7 @@ def follow(place: Path, options: ReplayOptions, tell: Callable[[Row | None, Row]
             still = still + 1 if now == seen and not failures else 0
             if now != seen or failures or still == PATIENCE:
                 try:  # what is not whole when nothing was written for a while never will be
-                    found = condition_of(place, options if still < PATIENCE else evolve(options, grows=False))
+                    found: Row = condition_of(place, options if still < PATIENCE else evolve(options, grows=False))
                 except Refusal as reason:
                     failures += 1
                     if before is None and failures >= PATIENCE:

@@ -116,6 +116,17 @@ def line_of(level: int | None) -> Line:
     return Line(level, tuple(release for release, top in NEWEST_LEVELS.items() if top == newest))
 
 
+def level_of(version: str) -> int | None:
+    """The newest metadata version of the line of releases that one belongs to, as tools name it; None for another.
+
+    >>> level_of("3.6-IV2"), level_of("4.1-IV0"), level_of("9.0-IV1")
+    (14, 27, None)
+    """
+    line = version.partition("-")[0]
+    lines = {release.rpartition(".")[0]: level for release, level in NEWEST_LEVELS.items()}
+    return {**OLDER_LEVELS, **lines}.get(line)
+
+
 @lru_cache(maxsize=64)
 def rules_of(level: int | None) -> RuleSet:
     """The rule set for a metadata version."""

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from attrs import define, field, frozen
 
-from kraftcheck.solvers.logs.explain.state import ELR_FEATURE
+from kraftcheck.solvers.logs.explain.state import ELR_FEATURE, METADATA_VERSION
 
 SESSION_MS = 9000
 """How long a broker may be silent before it is fenced: broker.session.timeout.ms, unless set."""
@@ -39,7 +39,9 @@ _LOG_ENDS = re.compile(
 )
 """Lines of kafka-get-offsets and kafka-log-dirs."""
 
-_FEATURE = re.compile(r"Feature: (\S+)\s+SupportedMinVersion: .*?FinalizedVersionLevel: (\S+)")
+_FEATURE = re.compile(
+    r"Feature: (\S+)\s+SupportedMinVersion: \S+\s+SupportedMaxVersion: (\S+)\s+FinalizedVersionLevel: (\S+)"
+)
 _VERSIONS = re.compile(r"\S+:\d+ \(id: (-?\d+) rack: (.*?)\) -> (?:(\()|ERROR: (.*))$|\s*[A-Z]\w*\(\d+\): |\)$")
 """Lines of kafka-broker-api-versions: of a broker, which begins what it can or says why it does not answer."""
 
@@ -90,12 +92,14 @@ class Beside:
         error: where a tool failed while it printed, if one did.
         elr_on: whether kafka-features shows that there may be eligible replicas outside of an ISR.
         named: the partitions that other tools name, as `topic-index`.
+        supported: the highest metadata version that the cluster supports, as kafka-features names it.
     """
 
     lines: int = 0
     error: str = ""
     elr_on: bool = False
     named: set[str] = field(factory=set)
+    supported: str = ""
     _quorum: dict[str, str] = field(factory=dict)
     _nodes: dict[int, _Node] = field(factory=dict)
     _table: bool = False
@@ -124,8 +128,9 @@ class Beside:
             self._asked.update(int(one) for one in (match[4] or "").split(",") if one)
             self._read_directories(line)
         elif match := _FEATURE.match(line):
-            self.elr_on |= match[1] == ELR_FEATURE and match[2] != "0"
-            self._tell("kafka-features", match[1], match[2])
+            self.elr_on |= match[1] == ELR_FEATURE and match[3] != "0"
+            self.supported = match[2] if match[1] == METADATA_VERSION else self.supported
+            self._tell("kafka-features", match[1], match.groups())
         elif match := _VERSIONS.match(line):
             self._read_versions(match)
         elif _ERROR.match(line):

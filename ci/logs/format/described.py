@@ -19,6 +19,7 @@ from attrs import define, field, frozen
 
 from kraftcheck.ci.logs.format.beside import Beside, is_of_quorum, listed
 from kraftcheck.ci.logs.format.segments import Problem
+from kraftcheck.ci.logs.releases import level_of
 from kraftcheck.model.controller.state import is_valid
 from kraftcheck.model.partition.registration import LOST, RESERVED
 from kraftcheck.model.records.fields import CODE
@@ -31,7 +32,7 @@ NAMED = 3
 """Partitions that are named where there are more."""
 
 LEVEL = 33
-"""The metadata version that is taken, the newest that is known: the text names none."""
+"""The metadata version that is taken where the text names none, the newest that is known."""
 
 _KEYS = re.compile(
     r"(Topic|TopicId|PartitionCount|ReplicationFactor|Configs|Partition|Leader|Replicas|Isr|Adding Replicas"
@@ -134,6 +135,8 @@ class Shown:
     def quiet(self) -> Iterator[str]:
         """Who does not do what its place in the cluster wants, so that the rest may be an old picture."""
         yield from self.beside.quiet(self.live & {*self.brokers()}, self._fenced, self.late)
+        if self.beside.supported and level_of(self.beside.supported) is None:
+            yield f"metadata version {self.beside.supported} is not known, and its rules neither"
         for what, names in self.odd.items():
             yield f"{what}: {self._names(names)}"
         rows = {f"{topic}-{index}": row for (topic, index), row in self.rows.items()}
@@ -363,7 +366,8 @@ def _uuid(text: str) -> str:
 def _records(shown: Shown) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """The records of a snapshot: kind, version and fields."""
     live = shown.live
-    yield "FEATURE_LEVEL_RECORD", 0, {"name": METADATA_VERSION, "featureLevel": LEVEL}
+    level = level_of(shown.beside.supported) or LEVEL
+    yield "FEATURE_LEVEL_RECORD", 0, {"name": METADATA_VERSION, "featureLevel": level}
     if shown.with_elr():
         yield "FEATURE_LEVEL_RECORD", 0, {"name": ELR_FEATURE, "featureLevel": 1}
     for broker in shown.brokers():
@@ -372,12 +376,12 @@ def _records(shown: Shown) -> Iterator[tuple[str, int, dict[str, Any]]]:
             "endPoints": [], "features": [], "rack": None, "fenced": broker not in live, "inControlledShutdown": False,
             "logDirs": [_directory(broker)],
         }  # fmt: skip
-    for topic, (topic_id, _, configs) in shown.topics.items():
-        yield "TOPIC_RECORD", 0, {"name": topic, "topicId": topic_id}
+    for topic, (_, _, configs) in shown.topics.items():  # by its name: an id may be blacked out
+        yield "TOPIC_RECORD", 0, {"name": topic, "topicId": _uuid(topic)}
         for key, value in configs.items():
             yield "CONFIG_RECORD", 0, {"resourceType": 2, "resourceName": topic, "name": key, "value": value}
     for row in shown.rows.values():
-        yield "PARTITION_RECORD", 2, _partition(row, shown.topics[row.topic][0], shown.lost(row))
+        yield "PARTITION_RECORD", 2, _partition(row, _uuid(row.topic), shown.lost(row))
 
 
 def _directory(broker: int) -> str:

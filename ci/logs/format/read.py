@@ -385,8 +385,8 @@ def _text(text: str, name: str, skipped: SkipCount, part: str, is_whole: bool) -
         if pasted.is_talk(line) or (of_batches and line.strip() and not kind)
     }  # fmt: skip
     lines = ["" if number in talk else line for number, line in enumerate(lines, 1)]
-    asked = [number for number, line in talk.items() if described.asks_for_a_part(line)]
-    others = {number: line for number, line in talk.items() if number not in asked}
+    asked = any(map(described.asks_for_a_part, text.splitlines()))
+    others = {number: line for number, line in talk.items() if not described.asks_for_a_part(line)}
     if {described.TOPICS, described.QUORUM} & {*kinds}:
         kept = _without_cut_row(lines, text.endswith("\n"), name, skipped)
         if asked:
@@ -418,7 +418,12 @@ def _dump(lines: Sequence[str], name: str, skipped: SkipCount, part: str) -> Ite
         raise LogError(f"{name}: the text begins within a batch, so that what was before is missing; {_WHOLE}")
     for number in (number for number, line in enumerate(lines, 1) if texts.CUT_OFF.match(line)):
         skipped.lacks(CUT, f"WARNING: {name}:{number}: the segment ends within a batch, which the tool left out")
+    for number in texts.odd_starts(lines):
+        what = "the lines of a segment do not begin where it says"
+        skipped.lacks(what, f"WARNING: {name}:{number}: {what}: records are missing, or of another file")
     whole = texts.without_tail(lines)
+    if texts.ends_in_a_head(whole):
+        skipped.lacks(CUT, f"WARNING: {name}:{len(whole)}: the text ends with the first lines of a segment")
     if len(whole) < len(lines):
         left = "the text ends within the batch that begins here; left out"
         skipped.lacks(CUT, f"WARNING: {name}:{len(whole) + 1}: {left}")

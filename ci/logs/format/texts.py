@@ -36,6 +36,7 @@ _OTHER_LINES = re.compile(
 CUT_OFF = re.compile(r"Found \d+ invalid bytes at the end of ")
 """What the tool says below a segment that was copied while it was written."""
 
+_START = re.compile(r"(?:Log s|S)tarting offset: (\d+)")
 _UNDECODED = re.compile(r" payload: (Error at \d+, skipping\. (?:Unknown metadata record type (\d+))?.*)$")
 """A record that the tool cannot decode, perhaps since its kind is newer than the tool."""
 
@@ -230,6 +231,24 @@ def _rows(lines: Iterable[str], name: str, problem: Problem) -> Iterator[_Row]:
         entry = entry_of(line, offset, place, problem)
         if entry is not None:
             yield base, epoch, control, entry, place
+
+
+def odd_starts(lines: Sequence[str]) -> Iterator[int]:
+    """The lines of batches that are the first of a segment, and not of the offset that it says to begin with."""
+    due: int | None = None
+    for number, line in enumerate(lines, 1):
+        if start := _START.match(line):
+            due = int(start.group(1))
+        elif head := BATCH.match(line):
+            if due is not None and int(head.group(1)) != due:
+                yield number
+            due = None
+
+
+def ends_in_a_head(lines: Sequence[str]) -> bool:
+    """Whether the last line is one that begins a segment: what follows it is not shown, or there is nothing yet."""
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return last.startswith("Dumping ") or _START.match(last) is not None
 
 
 def without_tail(lines: Sequence[str]) -> Sequence[str]:

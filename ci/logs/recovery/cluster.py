@@ -177,8 +177,8 @@ class RealCluster:
             return
         logs, in_bytes = self.ends.of(place, self._replicas(place))
         if absent := self.not_known(finding):
-            known = "known by its size alone" if all((place, b) in self.ends.sizes for b in absent) else "not known"
-            yield f"WARNING: {_name(place)}: the log of {_listed(absent)}, which is live, is {known}: it may have more"
+            how = "known by its size alone" if all((place, b) in self.ends.sizes for b in absent) else "not known"
+            yield f"WARNING: {_name(place)}: the log of {_listed(absent)}, which is live, is {how}: it may have more"
         if in_bytes:
             yield f"{_name(place)}: chosen by bytes, without epochs, which need not be the log that has most"
         alike = [broker for broker, log in logs.items() if not in_bytes and log == logs[chosen]]

@@ -122,6 +122,22 @@ def test_between_whole_batches_a_line_that_nobody_understands_is_shown(line: str
         assert kraftcheck(command, path).code == code
 
 
+@pytest.mark.parametrize(("more", "why"), [
+    ("Dumping 00000000000000000091.log\n", "the log is cut off"),
+    ("Dumping 00000000000000000091.log\nLog starting offset: 91\n", "the log is cut off"),
+    ("Dumping 00000000000000000099.log\nLog starting offset: 99\n", "the log is cut off"),
+    ("Dumping /data/orders-1/00000000000000000000.log\n", "the log is cut off"),
+])  # fmt: skip
+def test_the_first_lines_of_a_segment_want_the_others(more: str, why: str, tmp_path: Path) -> None:
+    """A text that ends with them is cut there, whatever follows in that segment; one that begins elsewhere is odd."""
+    path = tmp_path / "pasted.txt"
+    path.write_text(TEXT + more, encoding="utf-8")
+    assert condition_of(path, ReplayOptions(None))["in_part_because"] == [why]
+    path.write_text(TEXT.replace("tarting offset: 0", "tarting offset: 55"), encoding="utf-8")
+    because = condition_of(path, ReplayOptions(None))["in_part_because"]
+    assert because == ["the lines of a segment do not begin where it says"]
+
+
 def test_what_the_tool_says_of_its_log_is_understood(tmp_path: Path) -> None:
     """A segment that ends within a batch is cut off; a kind of record that the tool does not know is not known."""
     path, record = tmp_path / "log.txt", [n for n, line in enumerate(LINES) if "BROKER_REGISTRATION_CHANGE" in line][-1]
@@ -256,6 +272,34 @@ def test_names_are_not_in_what_is_not_understood(tmp_path: Path) -> None:
     assert ran.code == 10
     assert "not known to be harmless: line 3\n" in ran.out
     assert "secret" not in ran.out
+
+
+@pytest.mark.parametrize("topic_id", ["xxxx", "A" * 22, "5zoAlv-xEh9xRANKXt1Lbg", ""])
+def test_topics_are_kept_apart_by_their_names(topic_id: str, tmp_path: Path) -> None:
+    """Whatever is put for the ids of topics before a text is sent on, no topic hides another that is offline."""
+    offline = WELL.replace("Leader: 1", "Leader: none").replace("Isr: 1,2,3", "Isr: ")
+    one = (ONE + offline).replace("5zoAlv-xEh9xRANKXt1Lbg", topic_id)
+    two = (ONE + WELL).replace("5zoAlv-xEh9xRANKXt1Lbg", topic_id).replace("Topic: t", "Topic: u")
+    for text in (one + two, two + one):
+        code, line, _ = first_line(text, tmp_path)
+        assert (code, line.partition(";")[0]) == (14, "1 of 2 partitions is offline")
+
+
+@pytest.mark.parametrize(("version", "rules", "state"), [
+    ("3.6-IV2", "kafka-3.9.2+acks-all-needs-configured-min-isr+", "1 of 1 partition refuses acks=all"),
+    ("3.9-IV0", "kafka-3.9.2", "1 of 1 partition is one fault from refusing acks=all"),
+    ("4.1-IV1", "kafka-4.1.2", "1 of 1 partition is one fault from refusing acks=all"),
+    ("9.0-IV1", "kafka-4.4.0", "metadata version 9.0-IV1 is not known, and its rules neither"),
+])  # fmt: skip
+def test_the_rules_are_those_of_the_release_that_is_shown(
+    version: str, rules: str, state: str, tmp_path: Path
+) -> None:  # fmt: skip
+    """kafka-features tells what the cluster supports, and with it whose rules hold; of a later one nothing is known."""
+    feature = f"Feature: metadata.version\tSupportedMinVersion: 3.0-IV1\tSupportedMaxVersion: {version}\t"
+    text = (ONE + WELL).replace("replicas=2", "replicas=3").replace("1,2,3", "1,2").replace("Factor: 3", "Factor: 2")
+    code, line, rest = first_line(text + feature + f"FinalizedVersionLevel: {version}\tEpoch: 1\n", tmp_path)
+    assert (code, line.partition(";")[0]) == (10, state)
+    assert f"rules {rules}" in rest.partition("\n")[0]
 
 
 def _tar(data: bytes) -> bytes:

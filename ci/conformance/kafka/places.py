@@ -33,18 +33,19 @@ METHODS: Mapping[str, str] = {
 """The method that answers each kind of request, takes each action of an explored system, and makes each decision."""
 
 
-def place(name: str, version: str) -> str:
+def place(name: str, version: str, argument: str = "") -> str:
     """The path of a class in the source of a release, and the line of the first statement of its method.
 
     Args:
         name: of a class, or of a method as `Class.method`.
         version: of the release.
+        argument: the class that the meant method of its name takes, where there are several.
 
     Raises:
         LookupError: where the release has no such class or method.
         Refusal: where Java or the jars are missing.
     """
-    return _place(name, jars(version, SERVER), "")
+    return _place(name, jars(version, SERVER), "", argument)
 
 
 def place_in(build: Build, name: str) -> str | None:
@@ -59,7 +60,7 @@ def place_in(build: Build, name: str) -> str | None:
         return None
 
 
-def _place(name: str, path: str, named: str) -> str:
+def _place(name: str, path: str, named: str, argument: str = "") -> str:
     """As of `place`, by a class path; of a class whose own place does not name its module, a jar of `named` does."""
     owner, _, method = name.partition(".")
     if owner not in _classes(path):
@@ -71,7 +72,7 @@ def _place(name: str, path: str, named: str) -> str:
     of = _JAR.match(Path(jar).name) or (_JAR.match(Path(_classes(named)[owner][1]).name) if named else None)
     module = (of and of["module"]) or "core"
     path = f"{module}/src/main/{_LANGUAGES[Path(source[1]).suffix]}/{Path(member).parent}/{source[1]}"
-    return f"{path}#L{min(_lines(shown, method), default=0)}" if method else path
+    return f"{path}#L{min(_lines(shown, method, argument), default=0)}" if method else path
 
 
 @functools.cache
@@ -104,34 +105,38 @@ def _javap(jar: str, name: str) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
-def _lines(shown: str, method: str) -> list[int]:
-    """The lines of a method's statements, of all that have its name.
+def _lines(shown: str, method: str, argument: str) -> list[int]:
+    """The lines of a method's statements, of all that have its name and take a class.
 
     Raises:
         LookupError: where there is none.
     """
-    parts = [part for part in shown.split("\n\n") if re.search(rf"\b{re.escape(method)}\(", part.partition("\n")[0])]
+    head = re.compile(rf"\b{re.escape(method)}\(.*{re.escape(argument)}")
+    parts = [part for part in shown.split("\n\n") if head.search(part.partition("\n")[0])]
     found = [int(line) for part in parts for line in re.findall(r"^ +line (\d+):", part, re.MULTILINE)]
     if not found:
         raise LookupError(f"no statement of {method}")
     return found
 
 
-def named() -> dict[str, list[str]]:
-    """The classes and methods of Kafka's that findings name, in order, by the newest release that has the finding."""
-    rows, found = recorded(), dict[str, set[str]]()
+def named() -> dict[str, dict[str, str]]:
+    """The classes and methods of Kafka's that findings name, in order, by the newest release that has the finding.
+
+    With each the class that it takes, of a method that is named as `replay, of RemoveTopicRecord`.
+    """
+    rows, found = recorded(), dict[str, dict[str, str]]()
     for finding in FINDINGS:
         has = [one for one in known_versions() if (row := rows.get((finding.id, one))) is None or row.steps is not None]
-        words = {one.text.partition(",")[0] for one in references(finding.source)}
-        found.setdefault(has[-1], set()).update(word for word in words if in_kafka(word) is not None)
-    return {release: sorted(found[release]) for release in known_versions() if release in found}
+        words = (one.text.partition(", of ") for one in references(finding.source))
+        found.setdefault(has[-1], {}).update({name: argument for name, _, argument in words if in_kafka(name)})
+    return {release: dict(sorted(found[release].items())) for release in known_versions() if release in found}
 
 
 def main() -> None:
     """Print the tables of kafka.toml."""
     for release, names in named().items():
         print(f'[places."{release}"]')
-        print(*(f'"{name}" = "{place(name, release)}"' for name in names), "", sep="\n")
+        print(*(f'"{name}" = "{place(name, release, of)}"' for name, of in names.items()), "", sep="\n")
 
 
 if __name__ == "__main__":

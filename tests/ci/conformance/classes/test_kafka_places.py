@@ -11,16 +11,18 @@ from kraftcheck.properties.register.citations import PLACES
 
 def test_places_are_those_of_the_newest_release() -> None:
     """Each class and method of a finding is listed by release, with the file and line that the jars say."""
-    assert {release: [*places] for release, places in PLACES.items()} == named()
+    assert [(one, [*places]) for one, places in PLACES.items()] == [(one, [*names]) for one, names in named().items()]
     newest = known_versions()[-1]
-    found = {name: place(name, newest) for name in ("Partition.makeLeader", "PartitionChangeBuilder.build")}
+    names = ("Partition.makeLeader", "PartitionChangeBuilder.build", "ReplicationControlManager.replay")
+    found = {name: place(name, newest, named()[newest][name]) for name in names}
     assert found == {name: PLACES[newest][name] for name in found}
 
 
 @pytest.mark.slow
 def test_every_place_is_that_of_its_release() -> None:
     """All of the list is what the jars say of the newest release that has the finding."""
-    assert {release: {name: place(name, release) for name in names} for release, names in named().items()} == PLACES
+    found = {one: {name: place(name, one, of) for name, of in names.items()} for one, names in named().items()}
+    assert found == PLACES
 
 
 @pytest.mark.parametrize("name", ["NoSuchManager", "PartitionChangeBuilder.guess"])

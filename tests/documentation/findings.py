@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.conformance.findings.causes import CELLS, WHOLE, record
+from kraftcheck.ci.conformance.findings.causes import CELLS, DEAR, WHOLE
 from kraftcheck.ci.conformance.findings.pairs import choices, needed, recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN
@@ -49,9 +49,10 @@ writes each trace as ITF JSON and as a JUnit test. It ends with 23 where a relea
 `python -m kraftcheck.ci.conformance.findings.command` writes the record. The tests are also in the folder
 `docs/findings/tests`: nightly tests compile them and run them on the newest release.
 
-**No third kind.** In each scope that was searched, each property that the newest release of a line refutes has a
-finding, or a reason: a choice that is [none](#no-findings), or that a later release has mended. A finding's page lists
-what its defect breaks alone, put into right rules. {cells}
+**No third kind.** In each scope of the [verdicts](../reference/verdicts.md), each property that the newest release
+refutes has a finding, or a reason: a choice that is [none](#no-findings). So has each that the newest of another line
+refutes, or a later release has mended the choice. A finding's page lists what its defect breaks alone, put into right
+rules. {cells}
 `python -m kraftcheck.ci.conformance.findings.causes` writes the record.
 
 **Mends.** Each mend, alone and beside each other one, was judged by every property of the newest release: {pairs}
@@ -97,12 +98,11 @@ def page() -> str:
 
 
 def _cells() -> str:
-    """The scopes that were searched for causes, in sentences."""
-    searched = dict.fromkeys((row.system, row.scope) for row in record().broken)
-    whole = ", ".join(f"`{' '.join(one)}`" for one in WHOLE)
+    """How scopes were searched for causes, in sentences."""
+    whole, dear = (", ".join(f"`{' '.join(one)}`" for one in cells) for cells in (WHOLE, DEAR))
     return (
-        f"Each defect was put there in {whole}; in the other {len(searched) - len(WHOLE)} scopes as many were as it "
-        "takes for each property to have one."
+        f"Each defect was put there in {whole}; in the other {len(CELLS) - len(WHOLE)} scopes as many were as it takes "
+        f"for each property to have one. The other lines are asked by night in {dear}."
     )
 
 

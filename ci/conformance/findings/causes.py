@@ -46,6 +46,13 @@ WHOLE: tuple[Cell, ...] = (
 )  # fmt: skip
 """Where each cause is put alone into right rules; elsewhere those are that break the same elsewhere, until one does."""
 
+DEAR: tuple[Cell, ...] = (
+    ("elections", "small"), ("elections", "directories"), ("fair-replication", "small"), ("healing-elections", "small"),
+    ("directories", "small"), ("directories", "metadata"), ("kraft", "tiny"), ("kraft", "moves"), ("kraft", "pair"),
+    ("kraft", "deletion"),
+)  # fmt: skip
+"""Where the newest release alone is asked, of what it refutes by its verdict, and a cause of what is left of that."""
+
 RIGHT = PRESETS["fixed"]
 
 MENDED_IN = "mended in"
@@ -256,18 +263,21 @@ def _in_turn(release: str, tried: Collection[str], left: Collection[str]) -> Ite
         yield rest.pop(rest.index(best))
 
 
-def observe(cell: Cell) -> tuple[list[Broken], list[Alone]]:
-    """What each line refutes in a scope, and what causes do alone: each of them, or as many as it takes."""
+def observe(cell: Cell, *, is_dear: bool) -> tuple[list[Broken], list[Alone]]:
+    """What each line refutes in a scope, and what causes do alone: each of them, or as many as it takes.
+
+    Where it is dear, the newest release alone: what it refutes is its verdict, and a cause is asked what is left of it.
+    """
     broken, alone = list[Broken](), dict[str, Steps]()
     sets: dict[str, list[Sequence[str]]] = {}
     for row in record().broken:
         for claim, names in row.together.items():
             sets.setdefault(claim, []).append(names)
-    for release in LINES:
-        found = refuted(cell, f"kafka-{release}")
+    for release in LINES[-1:] if is_dear else LINES:
+        found = verdict_of_newest(cell) if is_dear else refuted(cell, f"kafka-{release}")
         left, together = {*found}, dict[str, Sequence[str]]()
         for cause in causes(release) if cell in WHOLE else _in_turn(release, alone.keys(), left):
-            alone[put_back([cause])] = refuted(cell, put_back([cause]))
+            alone[put_back([cause])] = refuted(cell, put_back([cause]), sorted(left) if is_dear else ())
             left -= alone[put_back([cause])].keys()
         for claim in sorted(left):
             together[claim] = _together(release, cell, claim, sets.setdefault(claim, []))
@@ -276,13 +286,18 @@ def observe(cell: Cell) -> tuple[list[Broken], list[Alone]]:
     return broken, [Alone(rules, *cell, steps) for rules, steps in sorted(alone.items()) if steps]
 
 
+def verdict_of_newest(cell: Cell) -> Steps:
+    """What the newest release refutes in a scope, as `kraftcheck check` compares it."""
+    return {claim: int(verdict.removeprefix("refuted ")) for claim, verdict in EVERY[*cell, NEWEST].items()}
+
+
 def write(names: Sequence[str]) -> None:
     """Write the record of every scope, or of those that are named, as `elections-tiny`; each when it is done."""
     rows = json.loads(PLACE.read_text(encoding="utf-8")) if names else {"broken": [], "alone": []}
     for cell in CELLS:
         if names and "-".join(cell) not in names:
             continue
-        broken, alone = observe(cell)
+        broken, alone = observe(cell, is_dear=cell in DEAR)
         print(*cell, *(f"{row.release}: {len(row.refuted)} of them {len(row.together)} together;" for row in broken))
         for name, new in (("broken", broken), ("alone", alone)):
             others = [row for row in rows[name] if (row["system"], row["scope"]) != cell]

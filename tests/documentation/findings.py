@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.conformance.findings.causes import CELLS, DEAR, WHOLE
+from kraftcheck.ci.conformance.findings.causes import CELLS, DEAR, WHOLE, record
 from kraftcheck.ci.conformance.findings.pairs import choices, needed, recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN
@@ -99,10 +99,12 @@ def page() -> str:
 
 def _cells() -> str:
     """How scopes were searched for causes, in sentences."""
-    whole, dear = (", ".join(f"`{' '.join(one)}`" for one in cells) for cells in (WHOLE, DEAR))
+    unknown = {*CELLS} - {(row.system, row.scope) for row in record().broken}
+    whole, dear, left = (", ".join(f"`{' '.join(one)}`" for one in cells) for cells in (WHOLE, DEAR, sorted(unknown)))
+    left = left and f"; each line in {left}"
     return (
         f"Each defect was put there in {whole}; in the other {len(CELLS) - len(WHOLE)} scopes as many were as it takes "
-        f"for each property to have one. The other lines are asked by night in {dear}."
+        f"for each property to have one. The other lines are asked by night in {dear}{left}."
     )
 
 

@@ -48,7 +48,7 @@ def test_every_refuted_property_has_a_finding_or_a_reason() -> None:
     assert [(row.release, row.system, row.scope) for row in RECORD.broken] == [
         (release, *cell) for cell in RECORDED for release in (LINES[-1:] if cell in DEAR else LINES)
     ]
-    assert {*RECORDED} == {*CELLS}
+    assert {*CELLS} - {*RECORDED} <= {*DEAR}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_third_kind_is_named(row: Broken, kind: str) -> None:
 def test_the_newest_release_refutes_what_its_verdicts_say() -> None:
     """The record has the properties and lengths of the expected verdicts, which `kraftcheck check` compares."""
     newest = {(row.system, row.scope): row.refuted for row in RECORD.broken if row.release == NEWEST_RELEASE}
-    assert newest == {cell: verdict_of_newest(cell) for cell in CELLS}
+    assert newest == {cell: verdict_of_newest(cell) for cell in RECORDED}
 
 
 def test_what_the_mended_release_refutes_has_no_finding() -> None:

@@ -94,8 +94,6 @@ class Outcome:
 class MutantProcess(FuzzProcess):
     """The driver of the fuzz, whose classes are changed one after the other in one virtual machine."""
 
-    SILENCE = 30.0
-
     def __init__(self) -> None:
         build = Build(NEWEST)
         self.places = compile_driver(build, FUZZ)

@@ -26,6 +26,8 @@ from kraftcheck.ci.conformance.kafka.naming import (
     named,
     sequence_witnesses,
 )
+from kraftcheck.ci.conformance.kafka.tour.images import OF_DISKS, tour_of_images
+from kraftcheck.ci.conformance.kafka.tour.report import TourRow, tour_lines
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
 from kraftcheck.ci.explore.diff import ALIKE, BROKEN, MENDED, Comparison, compare, sides
@@ -42,6 +44,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.branch_files import located, method_at, written
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.model.systems.images.system import IMAGES
 from kraftcheck.properties.register.findings import BY_ID
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.fingerprint import fingerprint
@@ -73,6 +76,10 @@ BOUNDS: Mapping[str, Mapping[str, int]] = {"replication": {"reassignments": 1}}
 """What a system needs besides its scope to ask for every choice of the controller's that it reads."""
 
 
+def _silent(*progress: object) -> None:
+    """Report no progress."""
+
+
 @frozen
 class _Asking:
     """The questions to a build: in rounds, of which the first is answered at once."""
@@ -98,6 +105,16 @@ class _Asking:
     def beside(self, rules: RuleSet) -> BesideRow | None:
         """What no rule is of, beside the release; None where the time is over, or the build is the release."""
         return None if passed() or not self.build.first else beside_release(self.build, rules, self.seed)
+
+    def images(self, rules: RuleSet) -> TourRow | None:
+        """The steps of `images` on the classes by which a broker applies records; None as of `beside`.
+
+        They know nothing of disks, whatever the rules say of them.
+        """
+        if passed() or not self.build.first:
+            return None
+        asked = rules.switched(**dict.fromkeys(OF_DISKS, False))
+        return tour_of_images(self.build, IMAGES, IMAGES.setting(SCOPE, rules=asked), 0, self.seed, _silent)
 
     def _first(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
         return self._fuzz(rules, FIRST, self.seed)
@@ -134,6 +151,7 @@ class _Outcome:
         compared: by system, the verdicts of the release's rules and of that rule set.
         complete: whether every round was asked.
         beside: the answers that no rule is of; None where they were not asked.
+        images: the steps of a broker's image; None where they were not asked.
         first: the method whose answer is the first that differs; empty where none does.
         changed: the classes that are not those of the release.
         idle: those of them that no question needed.
@@ -145,14 +163,15 @@ class _Outcome:
     compared: dict[str, Comparison]
     complete: bool
     beside: BesideRow | None = None
+    images: TourRow | None = None
     first: str = ""
     changed: Set[str] = frozenset()
     idle: Set[str] = frozenset()
 
     @property
     def differs_beside(self) -> bool:
-        """Whether an answer that no rule is of is another than the release's."""
-        return self.beside is not None and self.beside.differing > 0
+        """Whether an answer that no rule is of, or a broker's image, is another than the release's."""
+        return any(row is not None and row.differing > 0 for row in (self.beside, self.images))
 
     @property
     def exit_code(self) -> int:
@@ -181,6 +200,8 @@ class _Outcome:
             "like": build.like, "digests": dict(build.digests()), "cases": self.cases, "differing": self.differing,
             "naming": None if self.naming is None else asdict(self.naming),
             "beside": None if self.beside is None else asdict(self.beside),
+            "images": None if self.images is None else {
+                "executed": self.images.executed, "differing": self.images.differing},
             "compared": {name: found.document() for name, found in self.compared.items()},
             "changed": sorted(self.changed), "not_asked": sorted(self.idle),
         }  # fmt: skip
@@ -318,7 +339,7 @@ def _outcome(
     asking: _Asking, base: str, wanted: str | None, say: Callable[[list[str]], None], budget: SearchBudget, quiet: bool
 ) -> _Outcome:  # fmt: skip
     """Ask, name and explore, and show each as it is known."""
-    cases, witnesses, differing, rounds, beside = 0, list[Witness](), 0, 0, None
+    cases, witnesses, differing, rounds, beside, images = 0, list[Witness](), 0, 0, None, None
     for answer, text in asking.rounds(parse(base)):
         say(text)
         rounds, cases, differing = rounds + 1, cases + answer.cases, differing + answer.differing
@@ -328,11 +349,13 @@ def _outcome(
             break
         if rounds == 1 and (beside := asking.beside(parse(base))) is not None:
             say(beside.lines(base.removeprefix("kafka-")))
+        if rounds == 1 and (images := asking.images(parse(base))) is not None:
+            say(_image_lines(images))
         if differing and rounds > 1:
             break
     complete = bool(differing) or rounds == ROUNDS
     if not differing:
-        return _Outcome(cases, 0, None, {}, complete, beside)
+        return _Outcome(cases, 0, None, {}, complete, beside, images)
     naming = named(base, witnesses, asking.whole, wanted, within(120))
     say(naming.lines(asking.build))
     compared = dict[str, Comparison]()
@@ -342,7 +365,13 @@ def _outcome(
             compared[system] = compare(one, other, budget, functools.partial(run, quiet=quiet))
             say(list(promise_lines(system, compared[system])))
     first = witnesses[0].asked if witnesses else ""
-    return _Outcome(cases, differing, naming, compared, complete and not passed(), beside, first)
+    return _Outcome(cases, differing, naming, compared, complete and not passed(), beside, images, first)
+
+
+def _image_lines(row: TourRow) -> list[str]:
+    """What a broker's image makes of records, with the shortest difference."""
+    text = f"images of brokers: {row.executed:,} steps, {row.differing:,} differ"
+    return [text, *tour_lines(evolve(row, shown=row.shown[:1]), "")[5:]] if row.differing else [text]
 
 
 def promise_lines(system: str, found: Comparison) -> Iterator[str]:
@@ -377,6 +406,9 @@ def _ended(outcome: _Outcome, base: str, wanted: str | None) -> tuple[int, str]:
 
 def _beside_words(outcome: _Outcome) -> str:
     """The end of the last line where answers differ that no rule is of."""
-    if outcome.beside is None or not outcome.differs_beside:
-        return ""
-    return f"; {outcome.beside.differing:,} answers beside the rules are not its release's"
+    said = ""
+    if outcome.beside is not None and outcome.beside.differing:
+        said += f"; {outcome.beside.differing:,} answers beside the rules are not its release's"
+    if outcome.images is not None and outcome.images.differing:
+        said += f"; {outcome.images.differing:,} steps of images are not its release's"
+    return said

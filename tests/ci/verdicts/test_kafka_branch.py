@@ -25,12 +25,14 @@ from tests.shared.commands import kraftcheck
 
 
 @pytest.fixture(autouse=True)
-def _fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fewer(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.setattr(branch, "FIRST", 400)
     monkeypatch.setattr(branch, "MORE", 400)
     monkeypatch.setattr(branch, "beside_release", functools.partial(beside_release, sequences=3))
     monkeypatch.setattr(branch, "SIZE", CheckSize(exhaustive=1, samples=600, seed=0))
     monkeypatch.setattr(branch, "EXPLORED", ("elections",))
+    if "images" not in request.node.name:
+        monkeypatch.setattr(branch, "tour_of_images", lambda *asked: None)
 
 
 @pytest.mark.xdist_group("kafka")
@@ -75,6 +77,17 @@ def test_what_no_rule_is_of_is_no_pass(tmp_path: Path) -> None:
     assert 0 < document["seconds"]["first"] < document["seconds"]["all"]
     said = f"; {document['beside']['differing']} answers beside the rules are not its release's (exit 23)"
     assert ran.err.splitlines()[-1].endswith(said)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("kafka")
+def test_images_of_brokers_are_asked(tmp_path: Path) -> None:
+    """Classes that apply records to an image otherwise decide as the release, and are no pass: exit code 23."""
+    ran = kraftcheck("branch", str(changed(tmp_path, "19", "TopicDelta", "image")), "--quiet", "--json", "-")
+    document = ran.document()
+    assert (ran.code, document["differing"], document["naming"], document["not_asked"]) == (23, 0, None, [])
+    assert document["images"]["executed"] > 10_000 > document["images"]["differing"] > 0
+    assert "steps of images are not its release's (exit 23)" in ran.err.splitlines()[-1]
 
 
 @pytest.mark.xdist_group("kafka")

@@ -17,9 +17,9 @@ CHANGES = Path(__file__).parent / "ClassChanges.java"
 ASM = ("org.ow2.asm:asm:9.7.1", "8cadd43ac5eb6d09de05faecca38b917a040bb9139c7edeb4cc81c740b713281")
 
 
-def changed(folder: Path, change: str, name: str = BUILDER) -> Path:
+def changed(folder: Path, change: str, name: str = BUILDER, package: str = "controller") -> Path:
     """A folder with a class of the newest release, changed in its bytes."""
-    member = f"org/apache/kafka/controller/{name}.class"
+    member = f"org/apache/kafka/{package}/{name}.class"
     metadata = next(path for path in jars(NEWEST).split(os.pathsep) if "kafka-metadata" in path)
     with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(metadata) as file:
         released = file.extract(member, place)

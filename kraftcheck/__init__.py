@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kraftcheck import network, testing
     from kraftcheck.ci.dataset.engine import Answer
-    from kraftcheck.ci.interface.engines import explore, prove, simulate
-    from kraftcheck.ci.interface.finished import FinishedRun, query
-    from kraftcheck.ci.interface.finished import open_run as open  # noqa: A004, as `webbrowser` has it
+    from kraftcheck.ci.interface.engines import FinishedRun, explore, prove, query, simulate
+    from kraftcheck.ci.interface.engines import open_run as open  # noqa: A004, as `webbrowser` has it
     from kraftcheck.ci.interface.kafka import Report, ask, check, conform, diff, replay, status, whatif
     from kraftcheck.ci.run.result import Result, States
     from kraftcheck.ci.systems.changed import ChangedSystem, kafka
@@ -59,17 +58,27 @@ if TYPE_CHECKING:
     from kraftcheck.solvers.reference.confirm import EngineDisagreement
 
 _PLACES = {
-    "kraftcheck.ci.interface.engines": ("explore", "prove", "simulate"),
     "kraftcheck.ci.dataset.engine": ("Answer",),
-    "kraftcheck.ci.interface.finished": ("FinishedRun", "query"),
+    "kraftcheck.ci.interface.engines": ("FinishedRun", "explore", "prove", "query", "simulate"),
     "kraftcheck.ci.interface.kafka": (
-        "Report", "ask", "check", "conform", "diff", "replay", "status", "whatif",
+        "Report",
+        "ask",
+        "check",
+        "conform",
+        "diff",
+        "replay",
+        "status",
+        "whatif",
     ),
     "kraftcheck.ci.run.result": ("Result", "States"),
     "kraftcheck.ci.systems.changed": ("ChangedSystem", "kafka"),
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
     "kraftcheck.model.language.anynumber": (
-        "keys", "map_below", "numbers_below", "set_below", "word_below",
+        "keys",
+        "map_below",
+        "numbers_below",
+        "set_below",
+        "word_below",
     ),
     "kraftcheck.model.language.brokersets": ("BrokerSet", "Replicas"),
     "kraftcheck.model.language.collections": ("Bag", "Map", "SetOf", "equal", "maximum", "minimum"),
@@ -78,14 +87,31 @@ _PLACES = {
     "kraftcheck.model.language.refinement": ("refines",),
     "kraftcheck.model.language.symmetry": ("Symmetry",),
     "kraftcheck.model.language.system": (
-        "ANY", "Action", "Bound", "Fairness", "Outcome", "Property", "Setting", "Step", "System",
+        "ANY",
+        "Action",
+        "Bound",
+        "Fairness",
+        "Outcome",
+        "Property",
+        "Setting",
+        "Step",
+        "System",
     ),
     "kraftcheck.model.language.terms": ("Truth", "Word"),
     "kraftcheck.model.language.words": ("all_of", "any_of", "choose", "implies", "negate", "none_of", "pick"),
     "kraftcheck.model.rules.choice": ("choice",),
     "kraftcheck.properties.kinds": (
-        "always", "always_eventually", "eventually", "eventually_always", "happens", "leads_to", "recovers",
-        "sometimes", "step", "strong_fairness", "weak_fairness",
+        "always",
+        "always_eventually",
+        "eventually",
+        "eventually_always",
+        "happens",
+        "leads_to",
+        "recovers",
+        "sometimes",
+        "step",
+        "strong_fairness",
+        "weak_fairness",
     ),
     "kraftcheck.solvers.audit.sampling": ("Sampling",),
     "kraftcheck.solvers.reference.confirm": ("EngineDisagreement",),
@@ -100,7 +126,7 @@ _HOMES |= {
 }
 """Names for systems that have nothing to do with brokers."""
 
-_HOMES["open"] = ("kraftcheck.ci.interface.finished", "open_run")
+_HOMES["open"] = ("kraftcheck.ci.interface.engines", "open_run")
 
 _MODULES = ("network", "testing")
 """Public modules; `import kraftcheck` loads none."""

@@ -3,8 +3,7 @@
 What draws needs the package hypothesis, which comes with the extra `test`. `docs/how-to/testing.md` shows it at work.
 """
 
-from kraftcheck.ci.testing.judging import assert_holds
-from kraftcheck.ci.testing.machines import integers, machine
+from kraftcheck.ci.testing.judging import assert_holds, integers, machine
 from kraftcheck.solvers.hypothesis.machine import LeavesDomainError, SystemMachine, Violation, run
 from kraftcheck.solvers.hypothesis.strategies import arguments, moves, reachable, states, values
 from kraftcheck.solvers.hypothesis.tally import Tally, VacuousRun

@@ -22,6 +22,8 @@ from kraftcheck.model.language.terms import Truth
 Predicate = Callable[[Any], Truth | Conjuncts]
 """A truth of a state."""
 
+Names = tuple[str, ...]
+
 
 class CatalogueError(ValueError):
     """A catalogue with a duplicate, unknown or unfalsifiable entry."""
@@ -32,17 +34,10 @@ STAYS = " stays"
 
 
 def always(
-    id: str,  # noqa: A002
-    sentence: str,
-    predicate: Callable[[Any], Truth | Conjuncts],
-    source: str = "",
-    refuted_by: tuple[str, ...] = (),
-    rules: tuple[str, ...] = (),
-    *,
-    case: str = "",
-    rests_on: tuple[tuple[str, ...], ...] = (),
-    follows_from: tuple[str, ...] = (),
-) -> Property:
+    id: str, sentence: str, predicate: Predicate, source: str = "",  # noqa: A002
+    refuted_by: Names = (), rules: Names = (), *, case: str = "", rests_on: tuple[Names, ...] = (),
+    follows_from: Names = (),
+) -> Property:  # fmt: skip
     """An invariant: the predicate holds in every reachable state.
 
     It is vacuous where no state shows the goal with the id `case`: for `implies(p, q)`, a goal `sometimes` of `p`.
@@ -57,18 +52,14 @@ def always(
 
 
 def step(
-    id: str,  # noqa: A002
-    sentence: str,
-    predicate: Callable[[Step], Truth | Conjuncts],
-    source: str = "",
-    refuted_by: tuple[str, ...] = (),
-    rules: tuple[str, ...] = (),
-) -> Property:
+    id: str, sentence: str, predicate: Callable[[Step], Truth | Conjuncts], source: str = "",  # noqa: A002
+    refuted_by: Names = (), rules: Names = (),
+) -> Property:  # fmt: skip
     """An action property: the predicate holds of every reachable transition."""
     return Property(id, "step", sentence, predicate, source, refuted_by=refuted_by, rules=rules)
 
 
-def sometimes(id: str, sentence: str, predicate: Callable[[Any], Truth | Conjuncts], source: str = "") -> Property:  # noqa: A002
+def sometimes(id: str, sentence: str, predicate: Predicate, source: str = "") -> Property:  # noqa: A002
     """A goal: some reachable state satisfies the predicate, else the run is vacuous."""
     return Property(id, "sometimes", sentence, predicate, source)
 
@@ -79,16 +70,10 @@ def happens(id: str, sentence: str, predicate: Callable[[Step], Truth | Conjunct
 
 
 def recovers(
-    id: str,  # noqa: A002
-    sentence: str,
-    predicate: Callable[[Any], Truth | Conjuncts],
-    source: str = "",
-    refuted_by: tuple[str, ...] = (),
-    rules: tuple[str, ...] = (),
-    *,
-    when: Callable[[Any], Truth | Conjuncts] | None = None,
+    id: str, sentence: str, predicate: Predicate, source: str = "",  # noqa: A002
+    refuted_by: Names = (), rules: Names = (), *, when: Predicate | None = None,
     by: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Property:
+) -> Property:  # fmt: skip
     """It can always heal: from every reachable state some run leads to a state that satisfies the predicate.
 
     In CTL: AG (when -> EF predicate), where the runs after EF use only the actions
@@ -154,16 +139,15 @@ def fair_system(
 
 def eventually(
     id: str, sentence: str, predicate: Predicate, source: str = "",  # noqa: A002
-    refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
+    refuted_by: Names = (), rules: Names = (), *, fairness: Sequence[Fairness] = (),
 ) -> Property:  # fmt: skip
     """`<>p` (LTL: F p): in every fair behaviour some state satisfies the predicate."""
-    return Property(id, "eventually", sentence, predicate, source, refuted_by=refuted_by, rules=rules,
-                    fairness=tuple(fairness))
+    return Property(id, "eventually", sentence, predicate, source, refuted_by, rules=rules, fairness=tuple(fairness))
 
 
 def leads_to(
     id: str, sentence: str, premise: Predicate, predicate: Predicate, source: str = "",  # noqa: A002
-    refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
+    refuted_by: Names = (), rules: Names = (), *, fairness: Sequence[Fairness] = (),
 ) -> Property:  # fmt: skip
     """`p ~> q`, which is `[](p => <>q)` (LTL: G (p -> F q)).
 
@@ -175,20 +159,22 @@ def leads_to(
 
 def always_eventually(
     id: str, sentence: str, predicate: Predicate, source: str = "",  # noqa: A002
-    refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
+    refuted_by: Names = (), rules: Names = (), *, fairness: Sequence[Fairness] = (),
 ) -> Property:  # fmt: skip
     """`[]<>p` (LTL: G F p): in every fair behaviour the predicate is true again and again."""
-    return Property(id, "always_eventually", sentence, predicate, source, refuted_by=refuted_by, rules=rules,
-                    fairness=tuple(fairness))  # fmt: skip
+    return Property(
+        id, "always_eventually", sentence, predicate, source, refuted_by, rules=rules, fairness=tuple(fairness)
+    )
 
 
 def eventually_always(
     id: str, sentence: str, predicate: Predicate, source: str = "",  # noqa: A002
-    refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
+    refuted_by: Names = (), rules: Names = (), *, fairness: Sequence[Fairness] = (),
 ) -> Property:  # fmt: skip
     """`<>[]p` (LTL: F G p): in every fair behaviour the predicate is true from some state on."""
-    return Property(id, "eventually_always", sentence, predicate, source, refuted_by=refuted_by, rules=rules,
-                    fairness=tuple(fairness))  # fmt: skip
+    return Property(
+        id, "eventually_always", sentence, predicate, source, refuted_by, rules=rules, fairness=tuple(fairness)
+    )
 
 
 def validate(properties: Iterable[Property], variants: Collection[str]) -> tuple[Property, ...]:

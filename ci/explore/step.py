@@ -253,26 +253,10 @@ def _path(word: str, rest: str) -> Path:
     return Path(rest)
 
 
-def _take(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return arrival(session.take(_number("take", rest)))
-
-
-def _undo(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return arrival(session.undo(_number("undo", rest, 1)))
-
-
-def _back(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return arrival(session.at(_number("back", rest)))
-
-
 def _initial(stepper: Stepper, session: Session, rest: str) -> Answer:
     if not rest:
         return _said(session, initial_states(session))
     return arrival(Session.begin(session.program, _number("initial", rest)))
-
-
-def _enabled(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return _said(session, enabled(session))
 
 
 def _disabled(stepper: Stepper, session: Session, rest: str) -> Answer:
@@ -286,18 +270,6 @@ def _why(stepper: Stepper, session: Session, rest: str) -> Answer:
         raise Refusal(f"why: there is no action instance {number}; numbers are 0..{len(session.choices) - 1}")
     choice = session.choices[number]
     return _said(session, [f"{number:5d}  {choice}: enabled"] if choice.enabled else disabled([choice]))
-
-
-def _state(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return _said(session, state(session))
-
-
-def _path_taken(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return _said(session, lines(session.trace()))
-
-
-def _properties(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return _said(session, properties(session.properties, every=True))
 
 
 def _goto(stepper: Stepper, session: Session, rest: str) -> Answer:
@@ -317,35 +289,33 @@ def _save(stepper: Stepper, session: Session, rest: str) -> Answer:
     return _said(session, [f"wrote {path}"])
 
 
-def _load(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return arrival(loaded(stepper, session, _path("load", rest)))
-
-
-def _help(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return _said(session, (f"{f'{name} {command.takes}':16} {command.says}" for name, command in COMMANDS.items()))
-
-
-def _quit(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return Answer(session, (), ends=True)
-
-
 COMMANDS: dict[str, Command] = {
-    "take": Command("N", "take the step of this number; the number alone does so too", _take),
-    "enabled": Command("", "the steps that can be taken", _enabled),
+    "take": Command("N", "take the step of this number; the number alone does so too",
+        lambda of, at, rest: arrival(at.take(_number("take", rest)))),
+    "enabled": Command("", "the steps that can be taken",
+        lambda of, at, rest: _said(at, enabled(at))),
     "disabled": Command("[TEXT]", "the others, and the conjuncts that fail; with TEXT some of them", _disabled),
     "why": Command("N", "which conjuncts disable the step of this number", _why),
-    "undo": Command("[N]", "take back the last step, or N steps", _undo),
-    "back": Command("STEP", "go back to the state after a step; 0 is the initial state", _back),
+    "undo": Command("[N]", "take back the last step, or N steps",
+        lambda of, at, rest: arrival(at.undo(_number("undo", rest, 1)))),
+    "back": Command("STEP", "go back to the state after a step; 0 is the initial state",
+        lambda of, at, rest: arrival(at.at(_number("back", rest)))),
     "initial": Command("[N]", "the initial states; begin in the one of this number", _initial),
-    "state": Command("", "every field of the state", _state),
-    "path": Command("", "all steps since the initial state", _path_taken),
-    "properties": Command("", "every property at this step", _properties),
+    "state": Command("", "every field of the state",
+        lambda of, at, rest: _said(at, state(at))),
+    "path": Command("", "all steps since the initial state",
+        lambda of, at, rest: _said(at, lines(at.trace()))),
+    "properties": Command("", "every property at this step",
+        lambda of, at, rest: _said(at, properties(at.properties, every=True))),
     "goto": Command("EXPR", "the shortest way to a state that satisfies an expression", _goto),
     "save": Command("FILE", "write the run as ITF JSON, which `kraftcheck trace` shows", _save),
-    "load": Command("FILE", "go on from the end of a trace of this system", _load),
-    "help": Command("", "this list", _help),
-    "quit": Command("", "end; so does the end of the input", _quit),
-}
+    "load": Command("FILE", "go on from the end of a trace of this system",
+        lambda of, at, rest: arrival(loaded(of, at, _path("load", rest)))),
+    "help": Command("", "this list",
+        lambda of, at, rest: _said(at, (f"{f'{name} {one.takes}':16} {one.says}" for name, one in COMMANDS.items()))),
+    "quit": Command("", "end; so does the end of the input",
+        lambda of, at, rest: Answer(at, (), ends=True)),
+}  # fmt: skip
 """Every command by its name."""
 
 

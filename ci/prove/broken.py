@@ -22,7 +22,7 @@ from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS, with_variant
-from kraftcheck.properties.register.proofs import ANY_PLACES, BEYOND, NOT_FOR_ANY, PROOF_SCOPES, unproven
+from kraftcheck.properties.register.verdicts import ANY_PLACES, BEYOND, NOT_FOR_ANY, PROOF_SCOPES, unproven
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import EXIT_VACUOUS, Refuted, Trace
 from kraftcheck.solvers.smt.induction import Proof

@@ -2,7 +2,7 @@
 
 The states are those of runs that are drawn at random, and the same with some fields changed, reachable or not. In each
 of them cvc5, which reads the text itself, says what every definition is worth, for an instance of each action, enabled
-or not.
+or not. Of a system of any number it reads a definition with a number for each bound.
 """
 
 from __future__ import annotations
@@ -11,21 +11,20 @@ import contextlib
 import itertools
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import z3
-from attrs import define, field
+from attrs import define, field, frozen
 
-from kraftcheck.ci.prove.check_certificate import Check, System, index_of
-from kraftcheck.ci.prove.few import Few
-from kraftcheck.ci.prove.vmt import made_equal, printed
+from kraftcheck.ci.prove.check_certificate import Check, System, counted, index_of, table, word_at
+from kraftcheck.ci.prove.vmt import SIZE, Definition, NoCertificate, Tree, made_equal, printed
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, read_bytes
-from kraftcheck.model.language.layout import DomainError, leaves
+from kraftcheck.model.language.layout import DomainError, Layout, leaves
 from kraftcheck.model.language.system import Setting, Step
 from kraftcheck.model.language.words import all_of
-from kraftcheck.solvers.audit.numbers import answered
+from kraftcheck.solvers.audit.numbers import OtherFields, answered, by_place
 from kraftcheck.solvers.certificates.certificate import definition
 from kraftcheck.solvers.certificates.witnesses import Witnesses
 from kraftcheck.solvers.program.program import Kind
@@ -35,6 +34,104 @@ from kraftcheck.solvers.smt.printer import WORD
 from kraftcheck.solvers.smt.theory import INITIATION, Theory
 from kraftcheck.solvers.smt.verdicts import arguments_of, is_initial
 from kraftcheck.solvers.traces.render import show
+
+
+@frozen
+class Few:
+    """A definition with quantifiers, and states with few participants.
+
+    Attributes:
+        defined: the definition.
+        layout, few: of states with any number, and with few.
+        numbers: by bound, how many there are.
+    """
+
+    defined: System
+    layout: Layout
+    few: Layout
+    numbers: Mapping[str, int]
+
+    def text(self) -> str:
+        """The definition in which a map has a constant at each place, and claims are about few places."""
+        lines, later, at = ["(set-logic ALL)"], {*self.defined.next.values()}, self._places()
+        for name, (places, sort) in self.defined.declared.items():
+            if places and not name.startswith(SIZE) and name not in later:
+                lines += table(name, len(places), printed(sort, {}), at)
+            elif not name.startswith(SIZE) and name not in later:
+                lines.append(f"(declare-fun {printed(name, {})} () {printed(sort, {})})")
+        for name, one in self.defined.defined.items():
+            if not self.defined.needed([name]) & later:
+                head = f"{printed(name, {})} {printed(one.places(), {})} {printed(one.sort, {})}"
+                lines.append(f"(define-fun {head} {printed(self._expanded(one.body), {})})")
+                lines += [counted(name, one.given, at)] * (name in self.defined.sets)
+        return "\n".join(lines)
+
+    def terms(self, name: str, value: Definition) -> Iterator[tuple[str, str]]:
+        """What an effect makes of a field at each place, by the field and the place."""
+        for row in itertools.product(*[range(self._most())] * len(value.given)):
+            yield _at(name, row), printed(_where(value.given, row, self._expanded(value.body)), {})
+
+    def fields(self, values: Sequence[int]) -> dict[str, int]:
+        """The leaves of a state with few as the fields of one with any number, each by its name and place.
+
+        Raises:
+            NoCertificate: for a layout whose leaves are not the same.
+        """
+        found = {f"how many {bound}": number for bound, number in self.numbers.items()}
+        found |= {_at(path, row): value for path, row, value in self._leaves(values)}
+        return found
+
+    def words(self, values: Sequence[int]) -> dict[str, int]:
+        """A state with few as what the text declares of a state; beyond it is what is somewhere in it."""
+        found, words = dict[str, int](), {name: _word(one) for name, one in self.defined.defined.items()}
+        somewhere = {path: value for path, _, value in self._leaves(values)}
+        held = self.fields(values)
+        for slot in self.layout.slots:
+            word, count = words[f"field: {slot.path}"], getattr(slot.domain, "places", 0)
+            beyond = 0 if getattr(slot.domain, "truths", False) else somewhere.get(slot.path, slot.domain.lo)
+            for row in itertools.product(self._places(), repeat=count):
+                found[word_at(word, map(str, row))] = held.get(_at(slot.path, row), beyond)
+            found |= {word_at(word, ["beyond"]): beyond} if count else {}
+        return found | {words[f"field: how many {bound}"]: number for bound, number in self.numbers.items()}
+
+    def _leaves(self, values: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...], int]]:
+        """Path, places and word of each leaf; of the mask of a set, a truth for each number."""
+        try:
+            yield from by_place(self.layout, self.few, self.numbers, values)
+        except OtherFields as error:
+            raise NoCertificate(str(error)) from error
+
+    def _most(self) -> int:
+        return max(self.numbers.values(), default=0)
+
+    def _places(self) -> range:
+        """The places that are looked at: those there are, one before and one after."""
+        return range(-1, self._most() + 1)
+
+    def _expanded(self, tree: Tree) -> Tree:
+        """A term in which each claim about every place is about those that are looked at."""
+        match tree:
+            case ["forall" | "exists" as kind, [*binders], body]:
+                inside, given = self._expanded(body), [str(one[0]) for one in binders]
+                rows = itertools.product(self._places(), repeat=len(given))
+                join, start = ("and", "true") if kind == "forall" else ("or", "false")
+                return [join, start, *(_where(given, row, inside) for row in rows)]
+        return [*map(self._expanded, tree)] if isinstance(tree, list) else tree
+
+
+def _where(given: Sequence[str], row: Sequence[int], tree: Tree) -> Tree:
+    """A term in which some names are numbers."""
+    numbers: list[Tree] = [str(at) if at >= 0 else ["-", str(-at)] for at in row]
+    return ["let", [[name, at] for name, at in zip(given, numbers, strict=True)], tree] if given else tree
+
+
+def _at(path: str, row: tuple[int, ...]) -> str:
+    return f"{path} at {row}" if row else path
+
+
+def _word(one: Definition) -> str:
+    return str(one.body[0] if one.given else one.body)
+
 
 STATES, STARTS, RUN, TRIES, PATIENCE = 60, 8, 12, 12, 10_000
 """States of runs that are looked at, initial ones of a description, the length of a run, and instances of an action of

@@ -1,14 +1,11 @@
-"""What a user adds to a shipped system, and the parts of the system with it.
-
-States are those of the shipped system, with the fields that are added beside: what is shipped gets them without, and
-keeps them as they are.
-"""
+"""What a user adds to a shipped system: choices, actions, fields, properties; and random runs that show it."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeVar
 
@@ -28,27 +25,42 @@ from kraftcheck.ci.systems.overrides import (
     replacements,
     taken,
 )
-from kraftcheck.ci.systems.random_runs import random_run
 from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.collections import equal
 from kraftcheck.model.language.layout import DOMAINS, Described, DomainError, Layout, LayoutError, leaves
 from kraftcheck.model.language.symbolic import described, record_fields
-from kraftcheck.model.language.system import (
-    ANY,
-    Action,
-    Fairness,
-    Outcome,
-    Property,
-    Setting,
-    Step,
-    System,
-    conjuncts,
-)
+from kraftcheck.model.language.system import ANY, Action, Fairness, Outcome, Property, Setting, Step, System, conjuncts
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.verdict import DEADLOCK
-from kraftcheck.solvers.reference.interpreter import Integers
+from kraftcheck.solvers.reference.interpreter import Integers, Transition
+
+
+def random_run(
+    engine: Integers, seed: int, steps: int, preferences: Sequence[Mapping[str, int]] = ({},),
+    weights: Sequence[int] = (1,),
+) -> Iterator[Transition]:  # fmt: skip
+    """A random run of at most so many steps within the domains of the layout, the same for the same seed.
+
+    Args:
+        engine, seed, steps: what runs, what decides all that is drawn, and the longest run.
+        preferences: of which one is drawn: how often to prefer an action, by name; 1 where it is not named.
+        weights: of which one is drawn for each action, by which it is preferred besides; 0: the run never takes it.
+    """
+    draw = random.Random(seed)
+    state, preferred = draw.choice(engine.initial), draw.choice(preferences)
+    weighed = [draw.choice(weights) * preferred.get(action.name, 1) for action in engine.actions]
+    for _ in range(steps):
+        tried = sorted((draw.random() ** (1 / weight), action) for action, weight in enumerate(weighed) if weight)
+        moves = (engine.first_enabled(state, action, draw.getrandbits(16)) for _, action in reversed(tried))
+        taken = (engine.take(state, move) for move in moves if move is not None)
+        found = next((one for one in taken if engine.field_outside(one.step.after) is None), None)
+        if found is None:
+            return
+        state = found.step.after
+        yield found
+
 
 Part = TypeVar("Part")
 

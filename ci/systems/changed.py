@@ -304,8 +304,7 @@ class Kafka:
             rules: `setting.rules`.
             passes: what it does; `passes` has the triggers.
         """
-        outcome: Outcome = deciding(state, lambda: finish(state, state, Triggers(rules).decided(state, *passes)))
-        return outcome
+        return deciding(state, lambda: finish(state, state, Triggers(rules).decided(state, *passes)))
 
 
 kafka = Kafka()

@@ -120,7 +120,7 @@ COMMANDS = {
     "serve": ("ci.explore.serve.command:serve_command", "A local page to explore a system step by step."),
     "trace": ("ci.explore.trace:trace_command", "Show or shorten a counterexample."),
     "export": ("ci.explore.export:export_command", "A system as a module of TLA+, for a second opinion by TLC."),
-    "query": ("ci.explore.query:query_command", "SQL over an explored space."),
+    "query": ("ci.explore.export:query_command", "SQL over an explored space."),
     "sweep": ("ci.explore.sweep:sweep_command", "Compiled rules against rules on ints, state by state."),
     "unclean-recovery": (
         "ci.logs.recovery.tool:unclean_recovery_command",
@@ -149,8 +149,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(f"kraftcheck.{module}"), name)
-        return command
+        return getattr(importlib.import_module(f"kraftcheck.{module}"), name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """What `--help` says of each command, without importing any."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -150,16 +149,6 @@ def replace(path: Path, text: str, *, durable: bool = False, check: Callable[[],
         raise
     if durable:
         sync(path.parent)
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's bytes.
-
-    Raises:
-        OSError: when it cannot be read.
-    """
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def umask() -> int:

@@ -26,13 +26,20 @@ from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_results, check_writable, results, write_json
 from kraftcheck.ci.terminal.interrupts import Interrupted, abandon, stop_requested
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.verdicts.proofs import ProofRow
-from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow, RowOptions, RowPart, row_parts
+from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow, ProofRow, RowOptions, RowPart, row_parts
 from kraftcheck.ci.verdicts.run_table import RunTable, find_table
 from kraftcheck.ci.verdicts.runs import Check, CheckOptions, check_table
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.register.proofs import ANY_NUMBER, LONG, proofs_named
-from kraftcheck.properties.register.verdicts import EVERY, EXPECTED, Row, rows_named, word
+from kraftcheck.properties.register.verdicts import (
+    ANY_NUMBER,
+    EVERY,
+    EXPECTED,
+    LONG,
+    Row,
+    proofs_named,
+    rows_named,
+    word,
+)
 from kraftcheck.solvers.program.verdict import (
     EXIT_INCOMPLETE,
     EXIT_UNKNOWN,

@@ -28,7 +28,7 @@ from kraftcheck.model.records.records import (
 from kraftcheck.model.rules.groups import ControllerRules, DirectoryRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers import table as triggers
-from kraftcheck.model.triggers.heartbeat import (
+from kraftcheck.model.triggers.leadership import (
     STATE,
     directory_known,
     heard_at_takeover,

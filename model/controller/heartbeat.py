@@ -17,7 +17,7 @@ from kraftcheck.model.controller.placement import UsableBroker
 from kraftcheck.model.language.words import choose, rule
 from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.rules.ruleset import RIGHT
-from kraftcheck.model.triggers.heartbeat import shutdown_offset
+from kraftcheck.model.triggers.leadership import shutdown_offset
 
 UNKNOWN = -1
 """A metadata offset not yet reported, and the offset of a controlled shutdown that has not begun."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import abc
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias
 
 from attrs import evolve, frozen
 
@@ -30,8 +30,6 @@ from kraftcheck.model.language.symbolic import OfAnyNumber, described
 from kraftcheck.model.language.system import bound_of, is_any
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, same_truth
-
-Item = TypeVar("Item")
 
 
 def where(graph: Graph, claim: Places) -> AnySet:
@@ -273,8 +271,7 @@ class PerBroker(OfAnyNumber):
         return self._first_leaf().number
 
     def _first_leaf(self) -> Sequence:
-        sequence: Sequence = next(iter(leaves(self.item)))[1]
-        return sequence
+        return next(iter(leaves(self.item)))[1]
 
 
 Claim = Callable[[Word], Truth]

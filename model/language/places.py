@@ -189,8 +189,7 @@ class Queue(Untold):
         """The size after an operation; one outside stays as it is."""
         (old,) = undoubted([self.size])
         size = choose(self._has_lost(old), old, old + by)
-        marked: Word = doubted([size], negate(self._has_lost(size)), self._said, AWAY)[0]
-        return marked
+        return doubted([size], negate(self._has_lost(size)), self._said, AWAY)[0]
 
     @property
     def _said(self) -> str:

@@ -259,8 +259,7 @@ def listed(name: str, given: Any) -> Callable[[Any], Any]:
     """
     if not callable(given) and not isinstance(given, Iterable):
         raise TypeError(f"{name} is {described(given)}; make it a list: [...]")
-    answer: Callable[[Any], Any] = given if callable(given) else _same(tuple(given))
-    return answer
+    return given if callable(given) else _same(tuple(given))
 
 
 def _same(answer: Any) -> Callable[[Any], Any]:

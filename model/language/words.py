@@ -39,8 +39,7 @@ def choose(condition: Truth, then: T, otherwise: T) -> T:
     """
     condition = _decision(condition, BRANCH)
     if isinstance(condition, Term):
-        merged: T = _merge(condition, then, otherwise)
-        return merged
+        return _merge(condition, then, otherwise)
     return then if condition else otherwise
 
 
@@ -332,8 +331,7 @@ def rule(id: str, *, source: str, switches: tuple[str, ...] = (), says: str = ""
 
 def rules_of(function: object) -> tuple[Rule, ...]:
     """The rules that are noted on a function, in the order in which they are written."""
-    found: tuple[Rule, ...] = getattr(function, _MARK, ())
-    return found
+    return getattr(function, _MARK, ())
 
 
 def first_sentence(text: str | None) -> str:

@@ -105,9 +105,6 @@ KIP_FORM = Form("kip", KIP, highest=1)
 DRAFT_FORM = Form("kip-draft", DRAFT, assignment=True, highest=1)
 """The form of KIP-858's earlier draft: `assignment`, a list of structs."""
 
-FORMS = {form.name: form for form in (CODE_FORM, KIP_FORM, DRAFT_FORM)}
-"""The forms by name."""
-
 MANDATORY = object()
 """In place of a default: the field is always there."""
 

@@ -109,9 +109,6 @@ CHOICES: Mapping[str, attrs.Attribute[bool]] = {
 GROUP_OF: Mapping[str, str] = {choice.name: name for name, group in GROUPS.items() for choice in attrs.fields(group)}
 """The group of each choice."""
 
-DEFECTS = tuple(name for name, choice in CHOICES.items() if choice.metadata["group"] == "defect")
-"""Choices that are defects of the snapshot, or of the design documents."""
-
 _RELEASED = (
     "3.9.2", "4.0.0", "4.0.1", "4.0.2", "4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0",
 )  # fmt: skip

@@ -22,8 +22,7 @@ class WithBudgets:
     def spend(self, budget: str, amount: Word = 1) -> Self:
         """The state with less of a budget."""
         left: Any = getattr(self, "left")  # noqa: B009  # a class of attrs that inherits this has the field
-        spent: Self = evolve(self, left=evolve(left, **{budget: getattr(left, budget) - amount}))  # type: ignore[misc]
-        return spent
+        return evolve(self, left=evolve(left, **{budget: getattr(left, budget) - amount}))  # type: ignore[misc]
 
 
 def budgets(kind: type[T], setting: Setting, of: Callable[[int], Any] = lambda most: most) -> T:

@@ -131,7 +131,8 @@ def _goals(setting: Setting) -> list[Property]:
         goals.append(happens("shows-restart", "a broker registers with the id on its disk",
                              lambda t: _registers(t, EXPLICIT)))  # fmt: skip
     if setting["stops"]:
-        goals.append(happens("shows-stop", "a live broker stops", _stops))
+        goals.append(happens("shows-stop", "a live broker stops",
+                             lambda t: t.action == "stop" and t.before.machine(t.arguments["machine"]).is_live()))
     if setting["configured"]:
         return [*goals, sometimes("shows-refusal", "a broker stops with an error",
                           lambda s: any_of(*(m.status == FAILED for m in s.machines)))]  # fmt: skip
@@ -149,10 +150,6 @@ def _goals(setting: Setting) -> list[Property]:
         goals.append(happens("shows-fresh", "a broker registers a new id",
                              lambda t: _registers(t, FRESH)))  # fmt: skip
     return goals
-
-
-def _stops(t: Step) -> Truth:
-    return t.action == "stop" and t.before.machine(t.arguments["machine"]).is_live()
 
 
 def _registers(t: Step, source: int | None = None) -> Truth:

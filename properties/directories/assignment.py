@@ -9,7 +9,7 @@ from kraftcheck.model.language.words import all_of, any_of, choose, implies, neg
 from kraftcheck.model.partition.registration import MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.directories.state import NOTHING, SERVING, Host, Placement
 from kraftcheck.properties.directories.loss import forgiven
-from kraftcheck.properties.elections.stated import may_be_online, working
+from kraftcheck.properties.elections.outsiders import may_be_online, working
 from kraftcheck.properties.kinds import always, step
 
 ASSIGNING = ("assign", "assign_late")

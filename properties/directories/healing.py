@@ -204,7 +204,8 @@ def goals(setting: Setting) -> list[Property]:
         happens("shows-unfencing", "a broker is unfenced", lambda t: t.action == "unfence"),
     ]  # fmt: skip
     if not setting.rules.directories.assignment_unauthorized:
-        listed.append(happens("shows-refusal", "an assignment is refused", _refused))
+        listed.append(happens("shows-refusal", "an assignment is refused",
+                              lambda t: False if t.event is None else t.event.refused))
     if setting["records"]:
         listed.append(happens("shows-record", "a record is committed", lambda t: t.action == "write"))
     if setting["directories"] > 1:
@@ -220,10 +221,6 @@ def goals(setting: Setting) -> list[Property]:
         if setting["failures"] and not setting.rules.directories.lost_source_reverts:
             listed.append(sometimes("shows-lost", "a replica is assigned to LOST", _lost))
     return listed
-
-
-def _refused(t: Step) -> Truth:
-    return False if t.event is None else t.event.refused
 
 
 def _lost(s: Placement) -> Truth:

@@ -8,8 +8,7 @@ from kraftcheck.model.language.system import Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
 from kraftcheck.model.systems.directories.state import Host, Placement
-from kraftcheck.properties.elections.outsiders import Change, by_permission, changed, only_when_allowed
-from kraftcheck.properties.elections.stated import needed_isr
+from kraftcheck.properties.elections.outsiders import Change, by_permission, changed, needed_isr, only_when_allowed
 from kraftcheck.properties.kinds import always, happens, step
 
 CHECKED = ("election.unclean.only-where-allowed",)

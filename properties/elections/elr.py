@@ -6,8 +6,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.properties.elections.outsiders import change
-from kraftcheck.properties.elections.stated import able_to_lead, needed_isr
+from kraftcheck.properties.elections.outsiders import able_to_lead, change, needed_isr
 from kraftcheck.properties.kinds import always, step
 
 
@@ -40,7 +39,8 @@ def _elr_and_recovery() -> list[Property]:
              lambda t: True if t.action == "alter_partition" else implies(t.before.recovering, t.after.recovering),
              "invariant 33; KIP-704", ("election-clears-recovering",),
              rules=("election.clean.keeps-recovering",)),
-        step("loss-is-marked", "a leader from outside ISR and ELR means RECOVERING", _loss_marked,
+        step("loss-is-marked", "a leader from outside ISR and ELR means RECOVERING",
+             lambda t: implies(change(t).seats_outsider(), t.after.recovering),
              "invariant 33, converse; KIP-704",
              ("unclean-without-recovering", "unclean-cancel-is-silent",
               "alter-partition-erases-recovering+passes-share-one-base+alter-partition-ignores-directories"),
@@ -104,10 +104,6 @@ def _recovery_starts(t: Step) -> Conjuncts:
         "it is alone in the ISR": implies(starts, t.after.isr.same(t.after.isr.just(t.after.leader))),
         "the ELR is empty": implies(starts, t.after.elr.is_empty()),
     }
-
-
-def _loss_marked(t: Step) -> Truth:
-    return implies(change(t).seats_outsider(), t.after.recovering)
 
 
 def _request_granted(t: Step) -> Truth:

@@ -21,7 +21,7 @@ from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.model.systems.ending_faults import Healing, with_ending_faults
 from kraftcheck.properties.elections.healing import reassigning, replicas, targets
-from kraftcheck.properties.elections.stated import able_to_lead, working
+from kraftcheck.properties.elections.outsiders import able_to_lead, working
 from kraftcheck.properties.kinds import fair_system, leads_to, strong_fairness, weak_fairness
 
 

@@ -20,8 +20,7 @@ from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, negate
 from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.properties.elections.outsiders import change
-from kraftcheck.properties.elections.stated import able_to_lead, working
+from kraftcheck.properties.elections.outsiders import able_to_lead, change, working
 from kraftcheck.properties.kinds import happens, recovers, sometimes
 
 Way = Mapping[str, Mapping[str, Any]]
@@ -44,7 +43,8 @@ def properties(setting: Setting) -> list[Property]:
         recovers("leader-returns", "a leaderless partition can get a leader while an ISR or ELR member is registered",
                  lambda s: s.leader >= 0, "invariant 41; KIP-966", ("every-restart-is-unclean",),
                  rules=("restart.clean-keeps-elr", "directory.online-when-registered"),
-                 when=_has_a_candidate, by={**returns, **TIMER}),
+                 when=lambda s: all_of(s.leader == NO_LEADER, negate(s.isr.plus(s.elr).keep(s.registered).is_empty())),
+                 by={**returns, **TIMER}),
         recovers("unclean-leader-returns", "where unclean election is allowed, a live replica gives a live leader",
                  lambda s: working(s).has(s.leader), "invariant 42; KIP-631",
                  ("dead-last-known-leader-electable", "fenced-leader-acceptable"),
@@ -61,7 +61,8 @@ def properties(setting: Setting) -> list[Property]:
             recovers("reassignment-completes", "a led reassignment to registered targets can complete",
                      lambda s: negate(reassigning(s)), "invariant 43; KIP-455", ("completion-keeps-removing",),
                      rules=("reassignment.completion.every-build",),
-                     when=_can_complete, by={**returns, **LEADER, **TIMER})
+                     when=lambda s: all_of(reassigning(s), s.leader >= 0, targets(s).within(s.registered)),
+                     by={**returns, **LEADER, **TIMER})
         )  # fmt: skip
     return claims
 
@@ -82,17 +83,9 @@ def targets(s: Elections) -> BrokerSet:
     return replicas(s).minus(s.removing)
 
 
-def _has_a_candidate(s: Elections) -> Truth:
-    return all_of(s.leader == NO_LEADER, negate(s.isr.plus(s.elr).keep(s.registered).is_empty()))
-
-
 def reassigning(s: Elections) -> Truth:
     """A replica is being added or removed."""
     return negate(all_of(s.removing.is_empty(), s.adding.is_empty()))
-
-
-def _can_complete(s: Elections) -> Truth:
-    return all_of(reassigning(s), s.leader >= 0, targets(s).within(s.registered))
 
 
 def goals(setting: Setting) -> list[Property]:
@@ -100,7 +93,8 @@ def goals(setting: Setting) -> list[Property]:
     goals = [
         sometimes("shows-leaderless", "a partition without a leader", lambda s: s.leader == NO_LEADER),
         sometimes("shows-recovering", "a partition that is RECOVERING", lambda s: s.recovering),
-        happens("shows-clean-election", "an ISR member takes over cleanly", _clean),
+        happens("shows-clean-election", "an ISR member takes over cleanly",
+                lambda t: all_of(_moved(t), t.before.leader >= 0, t.before.isr.has(t.after.leader))),
         happens("shows-preferred-election", "a preferred election moves leadership",
                 lambda t: t.action == "elect_preferred" and _moved(t)),
         happens("shows-unclean-election", "a leader is elected uncleanly", lambda t: change(t).seats_outsider()),
@@ -152,7 +146,3 @@ def _assigned(t: Step) -> Truth:
     broker = t.arguments["broker"]
     now, then = t.before.directories.of(broker), t.after.directories.of(broker)
     return all_of(t.before.leader == broker, t.after.leader == broker, negate(now == then))
-
-
-def _clean(t: Step) -> Truth:
-    return all_of(_moved(t), t.before.leader >= 0, t.before.isr.has(t.after.leader))

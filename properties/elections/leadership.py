@@ -11,7 +11,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.registration import FIRST_LOCAL, MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.properties.elections.stated import PREFERRED, may_be_online, working
+from kraftcheck.properties.elections.outsiders import PREFERRED, may_be_online, working
 from kraftcheck.properties.kinds import always, step
 
 OF_SEVERAL_DIRECTORIES = ("failed-directories-unregistered", "unfenced-where-known", "isr-directory-online")
@@ -35,7 +35,8 @@ def _leaders() -> list[Property]:
                rules=("election.last-known.alive", "restart.leaves-isr",
                       "unfence.not-active-while-shutting-down", "leader.unfenced", "leader.active",
                       "isr.leave.not-elected-again", "fence.leaves-isr")),
-        always("leader-directory-online", "the leader's directory is online", _directory_online,
+        always("leader-directory-online", "the leader's directory is online",
+               lambda s: online(s, lambda b: s.leader == b),
                "invariant 11; KIP-858", ("offline-directory-leader-kept", "passes-share-one-base",
                 "one-directory-means-all-online"),
                rules=("directory.failure-leads-away", "assignment.one-pass",
@@ -101,10 +102,6 @@ def _events() -> list[Property]:
              _failures_recorded, "KIP-858; X6", ("empty-directory-list-means-no-change",),
              rules=("registration.empty-directory-list-is-none-left",)),
     ]  # fmt: skip
-
-
-def _directory_online(s: Elections) -> Conjuncts:
-    return online(s, lambda b: s.leader == b)
 
 
 def online(s: Elections, concerned: Callable[[Word], Truth]) -> Conjuncts:

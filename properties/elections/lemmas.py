@@ -15,7 +15,7 @@ from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.elections import elr as eligibility
 from kraftcheck.properties.elections import leadership
 from kraftcheck.properties.elections import registration as shape
-from kraftcheck.properties.elections.stated import working
+from kraftcheck.properties.elections.outsiders import working
 from kraftcheck.properties.kinds import always
 
 

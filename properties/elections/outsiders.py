@@ -1,21 +1,60 @@
-"""Leaders from outside ISR and ELR: who let them lead, told from the registrations and from what was asked for.
-
-No claim here reads what an election says of itself. So an election that may lose records is judged by who wins it, and
-not by whether it calls that allowed.
-"""
+"""What properties of `elections` ask of brokers, and leaders from outside ISR and ELR."""
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.anynumber import each_broker
-from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.anynumber import brokers_where, each_broker
+from kraftcheck.model.language.brokersets import Brokers, BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
+from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.properties.elections.stated import PREFERRED, able_to_lead, may_be_online, working
 from kraftcheck.properties.kinds import Predicate, step
+
+PREFERRED = ("elect_preferred", "balance_timer")
+"""What seats the first replica, where it may lead."""
+
+
+class Configured(Protocol):
+    """What the min ISR of a partition depends on."""
+
+    @property
+    def replicas(self) -> Brokers:
+        """The replicas."""
+
+    @property
+    def min_insync_replicas(self) -> Word:
+        """The topic's configuration."""
+
+
+def needed_isr(s: Configured) -> Word:
+    """How many ISR members a commit needs: as many as configured, or every replica where there are fewer."""
+    configured, factor = s.min_insync_replicas, s.replicas.size()
+    return choose(factor < configured, factor, configured)
+
+
+def working(s: Elections) -> BrokerSet:
+    """Brokers that are registered, neither fenced nor in controlled shutdown."""
+    return s.registered.minus(s.fenced).minus(s.shutting_down)
+
+
+def may_be_online(s: Elections, broker: Word) -> Truth:
+    """Whether the controller was not told that a replica's directory is offline: listed, or not known where."""
+    directory = s.directories.of(broker)
+    unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
+    listed = s.dirs_of(broker).has(directory - FIRST_LOCAL)
+    return any_of(unknown, all_of(negate(directory == LOST), listed))
+
+
+def able_to_lead(s: Elections) -> Brokers:
+    """Working brokers whose replica may be online."""
+    online: Brokers = brokers_where(s.online_dirs, lambda broker: may_be_online(s, broker))
+    return online.keep(working(s))
+
 
 ASKED = ("elect_unclean", "elect_designated")
 """What an operator asks for: an unclean election, or a leader by name."""

@@ -57,8 +57,8 @@ def _sets() -> list[Property]:
                lambda s: implies(negate(s.elr.is_empty()), s.elr.within(s.replicas)),
                "invariant 7; KIP-966", ("removed-replicas-stay-in-elr",),
                rules=("elr.within-replicas",)),
-        always("last-known-is-one-replica", "the last-known list holds at most one broker, a replica", _last_known,
-               "invariant 8; KIP-966",
+        always("last-known-is-one-replica", "the last-known list holds at most one broker, a replica",
+               lambda s: s.last_known_elr.within(s.replicas), "invariant 8; KIP-966",
                ("last-known-leader-may-be-none", "removed-replica-stays-last-known+unclean-cancel-is-silent"),
                rules=("last-known.is-a-broker", "last-known.is-a-replica",
                       "reassignment.cancel.loss-is-marked")),
@@ -123,10 +123,6 @@ def _distinct(s: Elections) -> Conjuncts:
         for i, j in itertools.combinations(range(len(slots)), 2)
     )
     return {"there is a replica": slots[0] >= 0, **dict(repeated)}
-
-
-def _last_known(s: Elections) -> Truth:
-    return s.last_known_elr.within(s.replicas)
 
 
 def _remembered(t: Step) -> Conjuncts:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.system import Conjuncts, Property, Setting
+from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import negate
 from kraftcheck.model.systems.elr_index.state import ElrIndexed
-from kraftcheck.properties.elections.stated import working
+from kraftcheck.properties.elections.outsiders import working
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 
 _DEFECT = ("cleared-elr-stays-indexed",)
@@ -17,7 +17,8 @@ _SOURCE = "ReplicationControlManager.removeTopicElrs"
 def properties(setting: Setting) -> list[Property]:
     """Every property of the system."""
     claims = [
-        always("index-lists-members", "a broker is listed for ELRs that it is in, and for no others", _members,
+        always("index-lists-members", "a broker is listed for ELRs that it is in, and for no others",
+               lambda state: {"of the topic": state.left.is_empty(), "of a deleted topic": state.dead.is_empty()},
                _SOURCE, _DEFECT, rules=("elr-index.min-isr-change-unlists", "elr-index.follows-cleared-elrs")),
         step("controller-stays", "no broker that returns or goes makes the controller look up a deleted topic",
              lambda t: negate(t.event.resigned), _SOURCE, _DEFECT,
@@ -41,10 +42,6 @@ def properties(setting: Setting) -> list[Property]:
 
 def _elr(state: ElrIndexed) -> BrokerSet:
     return state.controller.elr
-
-
-def _members(state: ElrIndexed) -> Conjuncts:
-    return {"of the topic": state.left.is_empty(), "of a deleted topic": state.dead.is_empty()}
 
 
 def _active(state: ElrIndexed) -> Truth:

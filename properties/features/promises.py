@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.systems.features.state import (
+from kraftcheck.model.systems.features.system import (
     HIGHEST,
     LOWEST,
     NEWEST,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.systems.images.state import Images, Topic
+from kraftcheck.model.systems.images.system import Images, Topic
 from kraftcheck.properties.kinds import always, happens, sometimes
 
 _CLEARED = "image.cleared-elr-is-of-living-topics"

@@ -19,8 +19,7 @@ from kraftcheck.model.systems.kraft.state import Kraft
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.properties.directories import assignment as placement
 from kraftcheck.properties.directories import disks
-from kraftcheck.properties.elections.outsiders import by_permission, only_when_allowed
-from kraftcheck.properties.elections.stated import needed_isr
+from kraftcheck.properties.elections.outsiders import by_permission, needed_isr, only_when_allowed
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 from kraftcheck.properties.replication import durability, loss
 
@@ -124,8 +123,7 @@ def _losses(setting: Setting) -> list[Property]:
 
 
 def _failed(s: Kraft, setting: Setting) -> Word:
-    failed: Word = setting["failures"] - s.left.failures
-    return failed
+    return setting["failures"] - s.left.failures
 
 
 def _excused(s: Kraft, setting: Setting) -> Truth:

@@ -1,20 +1,87 @@
-"""Durability: nothing acknowledged is lost, and nothing committed is contradicted."""
+"""Durability: logs agree, what is acknowledged survives, and a leader is complete."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import combinations
 
-from kraftcheck.model.language.anynumber import Claim, each_pair, each_record, some_records
+from kraftcheck.model.language.anynumber import Claim, PerBroker, each_pair, each_record, record_of, some_records
+from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
-from kraftcheck.model.systems.replication.log import kept_at, of_each, smaller
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
+from kraftcheck.model.systems.replication.log import first_kept, kept_at, of_each, smaller
 from kraftcheck.model.systems.replication.settle import remembered
 from kraftcheck.model.systems.replication.state import Broker, Replication
-from kraftcheck.properties.elections.stated import needed_isr, working
+from kraftcheck.properties.elections.outsiders import needed_isr, working
 from kraftcheck.properties.kinds import always, happens, sometimes, step
-from kraftcheck.properties.replication.leaders import each_leading
 from kraftcheck.properties.replication.loss import died, excused, forgiven, permitted, quorum, untouched
+
+EpochClaim = Callable[[Word, Word, Word], Truth]
+"""A claim about a broker, an epoch and its leader."""
+
+LeaderClaim = Callable[[Word, Word, Broker], Truth]
+"""A claim about a broker that believes that it leads: of its number, its epoch and its record."""
+
+
+def endless(s: Replication) -> bool:
+    """Whether there are any number of brokers and of epochs."""
+    return isinstance(s.brokers, PerBroker) and isinstance(s.leaders, Sequence)
+
+
+def needed_isr_at(s: Replication, epoch: Word) -> Word:
+    """How many ISR members a commit of a leader epoch needs, by the controller's last word in that epoch."""
+    past: Word = kept_at(s.minimums, epoch, first_kept(s.minimums))
+    return choose(epoch == s.leader_epoch, needed_isr(s.controller), past)
+
+
+def leading(s: Replication) -> Iterator[tuple[str, Word, Word, Broker, Truth]]:
+    """Each broker that may believe that it leads, by a name, with its epoch and record, and whether it does."""
+    if not isinstance(s.brokers, PerBroker):
+        for n, b in enumerate(s.brokers):
+            yield f"broker {n}", n, b.epoch, b, s.leads(n, b)
+        return
+    for epoch, leader in enumerate(s.leaders):
+        b = record_of(s.brokers, leader)
+        yield f"leader of epoch {epoch}", leader, epoch, b, all_of(leader >= 0, b.running(), b.epoch == epoch)
+
+
+def each_leading(s: Replication, claim: LeaderClaim) -> Conjuncts:
+    """A claim about each broker that believes that it leads, of its epoch and its record."""
+    if endless(s):
+        return each_record(s.brokers, lambda n, b: implies(s.leads(n, b), claim(n, b.epoch, b)))
+    return {name: implies(leads, claim(n, epoch, b)) for name, n, epoch, b, leads in leading(s)}
+
+
+def each_follower(s: Replication, claim: Callable[[Word, Word, Broker, Word, Broker], Truth]) -> Conjuncts:
+    """A claim about each broker that believes that it leads, as above, and each other broker."""
+    if endless(s):
+        return each_leading(s, lambda n, epoch, b: all_of(
+            *each_other(s, n, lambda f, other: claim(n, epoch, b, f, other)).values()))  # fmt: skip
+    parts: dict[str, Truth] = {}
+    for name, n, epoch, b, leads in leading(s):
+        others = each_other(s, n, lambda f, other, n=n, epoch=epoch, b=b: claim(n, epoch, b, f, other))  # type: ignore[misc]
+        parts |= {f"{name} of {other}": implies(leads, truth) for other, truth in others.items()}
+    return parts
+
+
+def each_other(s: Replication, number: Word, claim: Callable[[Word, Broker], Truth]) -> Conjuncts:
+    """A claim about every broker but one."""
+    if isinstance(s.brokers, PerBroker):
+        return each_record(s.brokers, lambda f, other: implies(negate(number == f), claim(f, other)))
+    return {f"broker {f}": claim(f, other) for f, other in enumerate(s.brokers) if f != number}
+
+
+def each_led(s: Replication, claim: EpochClaim) -> Conjuncts:
+    """A claim about every broker and epoch; of any number of brokers only about the leader of each epoch."""
+    if endless(s):
+        return each_record(s.brokers, lambda n, _: all_of(
+            *of_each(s.leaders, lambda epoch, leader: claim(n, epoch, leader)).values()))  # fmt: skip
+    if isinstance(s.brokers, PerBroker):
+        return of_each(s.leaders, lambda epoch, leader: implies(leader >= 0, claim(leader, epoch, leader)))
+    numbers = range(len(s.brokers))
+    parts = {n: of_each(s.leaders, lambda epoch, leader, n=n: claim(n, epoch, leader)) for n in numbers}  # type: ignore[misc]
+    return {f"broker {n}, {name}": truth for n, of in parts.items() for name, truth in of.items()}
 
 
 def properties(setting: Setting) -> list[Property]:
@@ -25,7 +92,8 @@ def properties(setting: Setting) -> list[Property]:
                lambda s: each_record(s.brokers, lambda _, b: b.high_watermark <= b.log.end()),
                "invariant 23", ("truncation-keeps-watermark",),
                rules=("follower.truncation-lowers-watermark",)),
-        always("isr-active", "while there is a leader, every ISR member is active", _isr_active,
+        always("isr-active", "while there is a leader, every ISR member is active",
+               lambda s: implies(s.controller.leader >= 0, s.controller.isr.within(working(s.controller))),
                "invariant 12; KIP-841", ("fenced-may-join-isr", "shutting-down-may-join-isr"),
                rules=("isr.join.unfenced", "isr.join.not-shutting-down"),
                follows_from=("lemma-controller-isr-active-while-led",)),
@@ -163,10 +231,6 @@ def _survives(s: Replication, setting: Setting) -> Truth:
     return implies(all_of(died(s, setting) < quorum(s, setting), asked), safe)
 
 
-def _isr_active(s: Replication) -> Truth:
-    return implies(s.controller.leader >= 0, s.controller.isr.within(working(s.controller)))
-
-
 def _monotone(t: Step) -> Conjuncts:
     before: Replication = t.before
     after: Replication = t.after
@@ -231,5 +295,3 @@ def _lost(s: Replication) -> Truth:
 def _log_shrinks(t: Step) -> Truth:
     pairs = zip(t.before.brokers, t.after.brokers, strict=True)
     return any_of(*(b.log.end() < a.log.end() for a, b in pairs))
-
-

@@ -18,7 +18,7 @@ from kraftcheck.model.systems.replication.log import Log
 from kraftcheck.model.systems.replication.state import Broker, Replication
 from kraftcheck.model.systems.replication.system import REPLICATION
 from kraftcheck.properties.elections.healing import Way
-from kraftcheck.properties.elections.stated import needed_isr
+from kraftcheck.properties.elections.outsiders import needed_isr
 from kraftcheck.properties.kinds import fair_system, leads_to, recovers, weak_fairness
 from kraftcheck.properties.replication.loss import excused, forgiven
 
@@ -38,7 +38,8 @@ def properties(setting: Setting) -> list[Property]:
     if setting["clean-stops"]:
         healing["stop"] = {}  # a shutdown that is granted ends before the broker returns
     return [
-        recovers("proposals-settle", "every pending ISR change can be committed or superseded", _settled,
+        recovers("proposals-settle", "every pending ISR change can be committed or superseded",
+                 lambda s: {f"broker {n}": negate(all_of(s.leads(n, b), b.pending())) for n, b in enumerate(s.brokers)},
                  "invariant 46; KIP-497", ("refusal-keeps-proposal",),
                  rules=("proposal.refusal-ends-it", "metadata.only-newer"), by=SETTLING),
         recovers("watermark-reaches-end", "at min ISR, the high watermark can reach the log end though nobody returns",
@@ -63,10 +64,6 @@ def _isr_runs(s: Replication) -> Truth:
         running = running.plus(BrokerSet(choose(b.running(), 1 << n, 0)))
     isr = s.controller.isr
     return all_of(_led(s), isr.within(running), isr.size() >= needed_isr(s.controller))
-
-
-def _settled(s: Replication) -> Conjuncts:
-    return {f"broker {n}": negate(all_of(s.leads(n, b), b.pending())) for n, b in enumerate(s.brokers)}
 
 
 def _reached(s: Replication) -> Conjuncts:

@@ -12,10 +12,10 @@ from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.log import of_each
 from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication
 from kraftcheck.properties.elections.lemmas import of_controller
-from kraftcheck.properties.elections.stated import needed_isr
+from kraftcheck.properties.elections.outsiders import needed_isr
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication import lemmas_commits, lemmas_logs
-from kraftcheck.properties.replication.leaders import each_leading, each_led, needed_isr_at
+from kraftcheck.properties.replication.durability import each_leading, each_led, needed_isr_at
 from kraftcheck.properties.replication.lemmas_logs import step_lemmas
 
 DECIDED = ("controller", "lossy")

@@ -23,7 +23,7 @@ from kraftcheck.model.systems.replication.state import (
     Replication,
 )
 from kraftcheck.properties.kinds import always
-from kraftcheck.properties.replication.leaders import each_led, each_other, endless, leading, needed_isr_at
+from kraftcheck.properties.replication.durability import each_led, each_other, endless, leading, needed_isr_at
 from kraftcheck.properties.replication.lemmas_logs import COMMITS_REST_ON, STEPS, asked, candidates, eligible
 
 REACH_RESTS_ON = (

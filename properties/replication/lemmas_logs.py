@@ -15,9 +15,9 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.log import VACANT, Claim, Log, larger
 from kraftcheck.model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN, Broker, Replication
-from kraftcheck.properties.elections.stated import needed_isr
+from kraftcheck.properties.elections.outsiders import needed_isr
 from kraftcheck.properties.kinds import always, step
-from kraftcheck.properties.replication.leaders import each_follower, each_leading, endless
+from kraftcheck.properties.replication.durability import each_follower, each_leading, endless
 from kraftcheck.properties.replication.loss import died, quorum
 
 COMMITS_REST_ON = (
@@ -39,7 +39,8 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
         always("lemma-leader-goes-by-min-isr",
                "a leader that has applied all metadata goes by the controller's min ISR, or a larger one",
                _goes_by_min_isr),
-        always("lemma-logs-sorted", "a log has no gap, and its epochs never fall", _sorted,
+        always("lemma-logs-sorted", "a log has no gap, and its epochs never fall",
+               lambda s: _each_log(s, lambda log, one: log.in_order(one)),
                rests_on=(("lemma-logs-sorted", "lemma-commits-reach-candidates", "lemma-history-is-current"),)),
         always("lemma-no-record-of-the-future", "no record is of an epoch that is not, nor of one its broker has not",
                _no_future),
@@ -47,7 +48,8 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                rests_on=COMMITS_REST_ON),
         always("lemma-leader-has-its-epoch", "a leader has every record of its epoch, and none is before it leads",
                _has_epoch),
-        always("lemma-ends-within-log", "what a leader knows of a follower's log end is within its own", _ends_within),
+        always("lemma-ends-within-log", "what a leader knows of a follower's log end is within its own",
+               lambda s: each_leading(s, lambda _, __, b: all_records(b.ends, lambda ___, end: end <= b.log.end()))),
         always("lemma-fetched-means-applied", "a running follower has applied the epoch of a leader it fetched from",
                _fetched),
         always("lemma-candidates-hold-committed",
@@ -114,16 +116,10 @@ def _each_log(s: Replication, claim: Callable[[Log, Truth], Truth]) -> Conjuncts
     return {**disks, "committed": claim(s.committed, negate(s.lossy))}
 
 
-def _sorted(s: Replication) -> Conjuncts:
-    return _each_log(s, lambda log, one: log.in_order(one))
-
-
 def _no_future(s: Replication) -> Conjuncts:
     return {"committed": all_of(*s.committed.each(lambda _, entry: entry <= s.leader_epoch + 1))} | each_record(
         s.brokers,
-        lambda _, b: all_of(
-            b.log.last() <= s.leader_epoch + 1, implies(b.running(), b.log.last() <= b.epoch + 1)
-        ),
+        lambda _, b: all_of(b.log.last() <= s.leader_epoch + 1, implies(b.running(), b.log.last() <= b.epoch + 1)),
     )
 
 
@@ -186,10 +182,6 @@ def _leader_has(led: Callable[[Word], Truth], leader: Broker) -> Claim:
     return has
 
 
-def _ends_within(s: Replication) -> Conjuncts:
-    return each_leading(s, lambda _, __, b: all_records(b.ends, lambda ___, end: end <= b.log.end()))
-
-
 def _fetched(s: Replication) -> Conjuncts:
     return each_follower(s, lambda _, epoch, b, f, other: implies(
         all_of(b.end_of(f) >= 0, other.running()), epoch <= other.epoch
@@ -246,15 +238,12 @@ def _past_mark_and_epoch(s: Replication, b: Broker, epoch: Word, offset: Word) -
 
 
 def _shown(s: Replication) -> Conjuncts:
-    return each_record(
-        s.brokers, lambda _, b: implies(negate(s.lossy), b.log.agrees(s.committed, b.high_watermark))
-    )
+    return each_record(s.brokers, lambda _, b: implies(negate(s.lossy), b.log.agrees(s.committed, b.high_watermark)))
 
 
 def dead(s: Replication) -> BrokerSet:
     """Who has stopped uncleanly."""
-    found: BrokerSet = brokers_where(s.brokers, lambda n: s.broker(n).status == STOPPED_UNCLEAN)
-    return found
+    return brokers_where(s.brokers, lambda n: s.broker(n).status == STOPPED_UNCLEAN)
 
 
 def _living(s: Replication, setting: Setting) -> Truth:

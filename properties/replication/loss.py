@@ -14,8 +14,14 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.state import STOPPED_UNCLEAN, Broker, Replication
-from kraftcheck.properties.elections.outsiders import Change, by_permission, changed, only_when_allowed
-from kraftcheck.properties.elections.stated import needed_isr, working
+from kraftcheck.properties.elections.outsiders import (
+    Change,
+    by_permission,
+    changed,
+    needed_isr,
+    only_when_allowed,
+    working,
+)
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 
 VARIANTS = ("unclean-election-unasked", "last-known-elected-beside-elr")
@@ -105,8 +111,7 @@ def change(t: Step) -> Change:
 
 def died(s: Replication, setting: Setting) -> Word:
     """How many processes have died."""
-    stops: Word = s.deaths if "unclean-stops" in setting.freed else setting["unclean-stops"] - s.left.unclean_stops
-    return stops
+    return s.deaths if "unclean-stops" in setting.freed else setting["unclean-stops"] - s.left.unclean_stops
 
 
 def untouched(s: Replication, setting: Setting) -> Truth:

@@ -26,6 +26,7 @@ from kraftcheck.model.systems.unclean_recovery.state import (
     OFFLINE_EPOCH,
     ONLINE,
     PENDING,
+    SERVED,
     UP,
     Recovered,
     Recovery,
@@ -33,8 +34,7 @@ from kraftcheck.model.systems.unclean_recovery.state import (
 )
 from kraftcheck.model.systems.unclean_recovery.state import Recovered as Partition
 from kraftcheck.model.systems.unclean_recovery.system import UNCLEAN_RECOVERY
-from kraftcheck.model.systems.unclean_recovery.tool import SERVED
-from kraftcheck.model.unclean_recovery.choice import NOBODY, SILENT, Answer
+from kraftcheck.model.unclean_recovery.tool import NOBODY, SILENT, Answer
 from kraftcheck.properties.kinds import always, fair_system, happens, leads_to, recovers, step, weak_fairness
 
 _KIP = "unclean-recovery KIP"
@@ -99,7 +99,11 @@ def _goals(setting: Setting) -> list[Property]:
         goals.append(happens("shows-fenced-choice", "a fenced broker answers, and is chosen in vain", _in_vain))
     if setting["returns"]:
         goals += [
-            happens("shows-race", "the ELR replica is back before the request for an election", _race),
+            happens(
+                "shows-race",
+                "the ELR replica is back before the request for an election",
+                lambda t: _some(t, lambda p, q: all_of(p.result == PENDING, q.result == ONLINE, p.leader == 0)),
+            ),
             happens("shows-late-return", "the ELR replica is back after the election, with more records", _too_late),
         ]
     if setting["partitions"] > 1:
@@ -265,10 +269,6 @@ def _in_vain(t: Step) -> Truth:
         return all_of(cut, t.arguments["outcome"] == SERVED, p.result == PENDING, q.result == FAILED)
 
     return _some(t, refused)
-
-
-def _race(t: Step) -> Truth:
-    return _some(t, lambda p, q: all_of(p.result == PENDING, q.result == ONLINE, p.leader == 0))
 
 
 def _too_late(t: Step) -> Truth:

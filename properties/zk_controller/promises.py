@@ -90,7 +90,8 @@ def _decisions() -> list[Property]:
                ("outsider-keeps-isr", "reassignment-keeps-leader"),
                rules=("zk-controller.decision.live-isr-member-first",
                       "zk-controller.reassignment.new-replica-leads")),
-        always("isr-complete", "every member of the ISR has every acknowledged record", _complete,
+        always("isr-complete", "every member of the ISR has every acknowledged record",
+               lambda s: {f"partition {n}": p.node.isr.within(p.holds) for n, p in enumerate(s.partitions)},
                f"{_DESIGN}, B 2.1.2", ("isr-update-unconditional", "decision-write-unconditional",
                                          "older-decisions-followed", "leavers-rejoin",
                                          "backlog-revives-replica+reassignment-skips-leader"),
@@ -189,10 +190,6 @@ def _in_isr(s: ZkController) -> Conjuncts:
         f"partition {n}": any_of(p.node.leader == NO_LEADER, p.node.isr.has(p.node.leader))
         for n, p in enumerate(s.partitions)
     }
-
-
-def _complete(s: ZkController) -> Conjuncts:
-    return {f"partition {n}": p.node.isr.within(p.holds) for n, p in enumerate(s.partitions)}
 
 
 def _elects_member(t: Step) -> Conjuncts:

@@ -139,7 +139,8 @@ def _goals(setting: Setting) -> list[Property]:
                              lambda t: all_of(t.action == "recreate",
                                               t.before.left.repairs < setting["repairs"])))  # fmt: skip
     if setting["log-failures"] and goals:
-        goals.append(happens("shows-one-partition", "one log goes offline, its directory does not", _single))
+        goals.append(happens("shows-one-partition", "one log goes offline, its directory does not",
+                             lambda t: _removed(t, whole=False)))
     if setting["disk-failures"] > 1:
         goals.append(sometimes("shows-offline", "a partition has no leader",
                                lambda s: any_of(*(p.leader == NONE for p in s.partitions))))  # fmt: skip
@@ -255,10 +256,6 @@ def _whole(t: Step) -> Truth:
     lost = [all_of(old.log(n) >= 0, new.log(n) < 0, negate(p.holds.has(broker)))
             for n, p in enumerate(t.after.partitions)]  # fmt: skip
     return all_of(_removed(t, whole=True), negate(new.handled().is_empty()), any_of(*lost))
-
-
-def _single(t: Step) -> Truth:
-    return _removed(t, whole=False)
 
 
 def _removed(t: Step, whole: bool) -> Truth:

@@ -136,8 +136,7 @@ def type_of(shape: Any) -> Type:
 
 def _largest(domain: Any) -> int:
     """The largest value that a domain, which stands where a state has a word, allows."""
-    largest: int = domain.hi
-    return largest
+    return domain.hi
 
 
 def joined(a: Type, b: Type) -> Type | None:

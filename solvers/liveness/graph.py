@@ -442,7 +442,7 @@ class StoredEdges:
         if found is None and self.file is not None:
             with self._lock:
                 found = self.file.get(number)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def put(self, number: int, edges: Listed) -> bool:
         """Keep the edges of a block; false when there is no room."""

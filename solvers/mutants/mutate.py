@@ -273,8 +273,7 @@ class MutatingGraph(Graph):
 
     def _is(self, number: int) -> Truth:
         assert self._mutant is not None
-        same: Truth = self.apply("eq", self._mutant, self.constant(number))
-        return same
+        return self.apply("eq", self._mutant, self.constant(number))
 
     def _or(self, a: Truth, b: Truth) -> Truth:
         return self.apply("or", self.lift(a), self.lift(b))

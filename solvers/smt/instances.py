@@ -19,9 +19,27 @@ from attrs import define, field
 from kraftcheck.model.language.terms import Graph, Term, Truth, lower
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.solvers.program.evaluation import closure
-from kraftcheck.solvers.smt.reading.polarity import BOTH, NEGATIVE, POSITIVE, arguments_with_polarity
 from kraftcheck.solvers.smt.reading.set_shapes import assuming, condition_of, kept_by
 from kraftcheck.solvers.smt.z3terms import BINDERS, Substitution
+
+POSITIVE, NEGATIVE = 1, 2
+BOTH = POSITIVE | NEGATIVE
+"""Where a truth stands in another: that one needs it to hold, to fail, or asks for both."""
+
+
+def arguments_with_polarity(term: Term, polarity: int) -> Iterator[tuple[Term, int]]:
+    """The arguments of a term that stands at a polarity, with theirs."""
+    match term.op:
+        case "not":
+            yield term.args[0], (polarity & POSITIVE) << 1 | polarity >> 1
+        case "and" | "or":
+            yield from ((arg, polarity) for arg in term.args)
+        case "ite" if term.is_truth:
+            yield term.args[0], BOTH
+            yield from ((arg, polarity) for arg in term.args[1:])
+        case _:
+            yield from ((arg, BOTH) for arg in term.args)
+
 
 Sort = int | None
 """The number of one of the sequences read at such places, negative for their second ones; None: any place will do."""

@@ -28,9 +28,6 @@ INITIATION = "initially"
 DOMAINS = ("domains",)
 """Id of the built-in claim that no field leaves its domain."""
 
-Groups = Mapping[str, Mapping[str, Term]]
-"""Named premises by group: `invariant`, `domain`, `argument`, `guard`, `bound`."""
-
 
 @frozen
 class Theory:

@@ -478,8 +478,7 @@ def value_of(model: z3.ModelRef, term: Term, symbol: Any) -> int:
     value = model.eval(symbol, model_completion=True)
     if term.is_truth:
         return int(z3.is_true(value))
-    number: int = value.as_signed_long() if not is_number(term) and term.lo < 0 else value.as_long()
-    return number
+    return value.as_signed_long() if not is_number(term) and term.lo < 0 else value.as_long()
 
 
 def conjunction(parts: Iterable[Any], context: z3.Context | None = None) -> Any:

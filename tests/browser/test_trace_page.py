@@ -16,8 +16,7 @@ from tests.browser.accessibility import SCHEMES, assert_accessible
 from tests.browser.watching import Watch
 from tests.shared.commands import kraftcheck
 from tests.shared.places import TESTS
-from tests.solvers.drawings.test_drawings import ELECTIONS, STATES, walk
-from tests.solvers.drawings.test_lasso_drawings import lasso
+from tests.solvers.drawings.test_drawings import ELECTIONS, STATES, lasso, walk
 
 DRAWN = """() => {
     const middle = (part) => { const box = part.getBoundingClientRect(); return (box.top + box.bottom) / 2; };

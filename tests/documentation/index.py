@@ -15,8 +15,7 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
 from tests.ci.dataset import questions
-from tests.ci.mutants.operator_page import counted, percent
-from tests.ci.mutants.scores import read_scores
+from tests.ci.mutants.operator_page import counted, percent, read_scores
 from tests.documentation import commands, coverage, defects
 from tests.documentation.releases import columns
 from tests.model.language.words import page as words

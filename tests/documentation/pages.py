@@ -8,16 +8,15 @@ from pathlib import Path
 
 from kraftcheck.ci.mutants.page import page as load_bearing
 from kraftcheck.ci.mutants.table import read_parts
-from kraftcheck.ci.prove import lemmas, table
 from tests.browser import drawn
 from tests.ci.mutants import operator_page
-from tests.ci.mutants.scores import read_scores
+from tests.ci.mutants.operator_page import read_scores
 from tests.ci.night import record
-from tests.documentation import findings, index, live, releases
+from tests.documentation import findings, index, lemmas, live, proofs, releases
 from tests.documentation.mistakes import page as mistakes
 from tests.shared.places import DOCS
 
-PROOFS = table.read_runs(DOCS / "reference" / "proofs.json")
+PROOFS = proofs.read_runs(DOCS / "reference" / "proofs.json")
 """The runs of provers that pages show."""
 
 PAGES: Mapping[Path, Callable[[], str]] = {
@@ -28,7 +27,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "operator-mutants.md": lambda: operator_page.page(
         read_scores(DOCS / "reference" / "operator-mutants.json")
     ),
-    DOCS / "reference" / "proofs.md": lambda: table.page(PROOFS),
+    DOCS / "reference" / "proofs.md": lambda: proofs.page(PROOFS),
     **({record.PAGE: record.page} if record.DATA.exists() else {}),
     DOCS / "reference" / "lemmas.md": lambda: lemmas.page(PROOFS),
     **{DOCS / "images" / f"lemmas-{row.system}.svg": partial(lemmas.picture, row) for row in lemmas.shown(PROOFS)},

@@ -32,7 +32,6 @@ from kraftcheck.model.language.symmetry import MOST_MEMBERS
 from kraftcheck.model.language.terms import MASK_BITS
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
-from kraftcheck.properties.long_runs import BEYOND
 from kraftcheck.solvers.audit.audit import DISABLED_COMPARED, DISABLED_WHERE_CUT, ENABLED_COMPARED
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
 from kraftcheck.solvers.expressions.checking import MAX_COST, MAX_DEPTH, MAX_LENGTH
@@ -51,6 +50,7 @@ from tests.random_systems.seeds import ALWAYS, ENGINES, NIGHTLY, TASKS_EVERY
 from tests.random_systems.systems import MOST_STATES
 from tests.random_systems.test_random_systems import LONG_CHUNK
 from tests.shared.places import DOCS, ROOT
+from tests.solvers.hypothesis.long_runs import BEYOND
 from tests.solvers.hypothesis.profiles import PROFILES
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]

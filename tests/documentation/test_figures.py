@@ -14,8 +14,7 @@ import pytest
 
 from kraftcheck.ci.prove.broken import BrokenProofRow, every_row, rows
 from kraftcheck.properties.register.defects import BUGS
-from kraftcheck.properties.register.proofs import ANY_PLACES, BEYOND, NOT_FOR_ANY, PROOF_SCOPES
-from kraftcheck.properties.register.verdicts import EVERY
+from kraftcheck.properties.register.verdicts import ANY_PLACES, BEYOND, EVERY, NOT_FOR_ANY, PROOF_SCOPES
 from tests.documentation.pages import PAGES as MADE
 from tests.shared.places import DOCS, ROOT
 
@@ -37,7 +36,6 @@ LAYERS = ("model", "properties", "solvers", "ci", "tests")
 PAGES = sorted((DOCS / "explanation").rglob("*.md"))
 TELLING = [page for page in PAGES if page.parent.name != "adr"]
 """Pages whose lengths are today's; a decision keeps those of its day."""
-
 
 
 @functools.cache

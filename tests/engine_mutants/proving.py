@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.ci.prove import test_certificates
 from tests.engine_mutants.mutant import Killer, Mutant
-from tests.model.language.words import test_sequences
-from tests.properties import test_broken_for_any
-from tests.random_collections import test_any_places
-from tests.solvers.smt import test_induction, test_proof_edges, test_session, test_worker
-from tests.solvers.smt.reading import test_narrowings, test_quantified, test_sizes, test_steps_of_few, test_z3reader
+from tests.model.language.words import test_words
+from tests.properties import test_broken_proofs
+from tests.random_collections import test_random_collections
+from tests.solvers.smt import test_induction, test_rounds, test_session
+from tests.solvers.smt.reading import test_quantified, test_steps_of_few, test_z3reader
 from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes
 from tests.solvers.smt.runs import test_bounded
 
@@ -23,10 +23,10 @@ FOLDER = "solvers.smt.reading.quantified"
 
 def outside(position: int) -> Killer:
     """The test of a place that may be none of a map of any number."""
-    return Killer(test_any_places.test_a_place_that_may_be_no_number_is_refused, (position,))
+    return Killer(test_random_collections.test_a_place_that_may_be_no_number_is_refused, (position,))
 
 
-STEPS_OF_FEW = Killer(test_narrowings.test_steps_of_few_are_steps_of_any_number, (0,))
+STEPS_OF_FEW = Killer(test_steps_of_few.test_steps_of_few_are_steps_of_any_number, (0,))
 ELECTIONS = "model.systems.elections"
 
 
@@ -48,11 +48,11 @@ MUTANTS = (
     Mutant("few-suffice", "What few participants prove is proven for any number.",
            "solvers.smt.worker:ProofWorker._from_choices", "effort).ask(obligation)",
            "effort).ask(obligation); answer = evolve(answer, result=PROVEN)",
-           Killer(test_worker.test_a_defect_is_not_proven_from_what_few_use, (0,))),
+           Killer(test_rounds.test_a_defect_is_not_proven_from_what_few_use, (0,))),
     Mutant("cut-solver-kept", "A solver whose time was up goes on with what it had read.",
            "solvers.smt.worker:Z3Engine.check",
            "if answer.result == UNDECIDED:", "if answer.result == UNDECIDED and False:",
-           Killer(test_proof_edges.test_a_solver_that_gave_up_is_not_asked_again)),
+           Killer(test_induction.test_a_solver_that_gave_up_is_not_asked_again)),
     Mutant("model-unchecked", "A model that does not satisfy the query is believed.",
            "solvers.smt.worker:Z3Engine._answer", "if not holds_of([*self._truths, denial], model):", "if False:",
            Killer(test_session.test_a_model_that_does_not_satisfy_the_query_is_no_answer)),
@@ -64,7 +64,7 @@ MUTANTS = (
     Mutant("places-confused", "What a word says of every place is said of the place that it is read at.",
            "model.language.sequences:Sequence.anywhere", "word = self.at(place)",
            "self.graph.binders -= 1; word = self.at(place); self.graph.binders += 1",
-           Killer(test_sequences.test_a_word_that_speaks_of_every_place_is_of_the_place_it_is_read_at)),
+           Killer(test_words.test_a_word_that_speaks_of_every_place_is_of_the_place_it_is_read_at)),
     Mutant("any-proposes-few", "Of any number a leader proposes no ISR but itself.",
            f"{ELECTIONS}.state:sets", "negate(members.is_empty())", "members.size() == 1", STEPS_OF_FEW),
     Mutant("any-begins-with-one", "Of any number a topic has one replica at first.",
@@ -72,7 +72,7 @@ MUTANTS = (
            initial(1, 1)),
     Mutant("owners-share-a-name", "What one broker keeps without another is as large as the other way round.",
            "solvers.smt.reading.set_shapes:kept_by", 'f"owner {len(owners)}"', '"owner"',
-           Killer(test_sizes.test_what_one_broker_keeps_without_another_is_not_the_other_way_round, (1, 0))),
+           Killer(test_quantified.test_what_one_broker_keeps_without_another_is_not_the_other_way_round, (1, 0))),
     Mutant("covered-by-one-of-three", "A set is no larger than two others together, whatever members these lack.",
            f"{FOLDER}.engine:of_covers", "(z3.Or(whole.size <= one.size + other.size, outside),)",
            "(whole.size <= one.size + other.size,)",
@@ -91,5 +91,5 @@ MUTANTS = (
            Killer(test_consequences.test_claims_that_follow_from_each_other_are_refused, (0,))),
     Mutant("last-step-unasked", "What a run with few brokers refutes is not proven for any number, unasked.",
            "ci.prove.broken:_broken", "None if answer.result == PROVEN else", "",
-           Killer(test_broken_for_any.test_a_step_that_breaks_nothing_is_proven_for_any_number)),
+           Killer(test_broken_proofs.test_a_step_that_breaks_nothing_is_proven_for_any_number)),
 )  # fmt: skip

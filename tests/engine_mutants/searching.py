@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from tests.ci.verdicts import test_check_processes
+from tests.ci.verdicts import test_cli_check
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.audit import test_audit
 from tests.solvers.liveness import test_engine, test_lasso_memory, test_marks, test_sweeps
 from tests.solvers.program import test_pruning
-from tests.solvers.reference import test_confirm_edges
+from tests.solvers.reference import test_confirm
 from tests.solvers.search import test_engine_edges, test_explorer, test_recoverability, test_symmetry, test_toys
 from tests.solvers.search.orders import test_orders
 from tests.solvers.search.symmetries import test_proof
-from tests.solvers.smt.runs import test_lassos
+from tests.solvers.smt.runs import test_bounded
 from tests.solvers.walks import test_suspects, test_walks
 
 LIFT = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (2,))
@@ -44,7 +44,7 @@ MARKS = Killer(test_marks.test_marks_are_raised_as_in_python, (0,))
 EACH = Killer(test_engine.test_fairness_is_of_the_action_or_of_each_instance, (1,))
 SYMMETRIC = Killer(test_engine.test_symmetry_leaves_liveness_unknown)
 NO_LASSO = Killer(test_engine.test_a_lasso_that_is_none_is_not_confirmed)
-SHORT_IDLE = Killer(test_lassos.test_the_lift_has_the_lassos_of_the_native_engine, (0,))
+SHORT_IDLE = Killer(test_bounded.test_the_lift_has_the_lassos_of_the_native_engine, (0,))
 WEAK_SUSPECTS = Killer(test_suspects.test_what_is_broken_is_suspected_and_nothing_else, (2,))
 FIRST, SECOND, THIRD, FOURTH, FIFTH = (
     Killer(test_orders.test_verdicts_are_those_of_all_orders, (place,)) for place in range(5)
@@ -119,7 +119,7 @@ MUTANTS = (
     Mutant("walk-of-another", "A walk takes another step than it notes.",
            "solvers.walks.walker:_emit_walk", "b.put(b.get(chosen.get(), size), path, at)",
            "b.put(b.get(scratch, size), path, at)",
-           Killer(test_confirm_edges.test_walks_go_where_they_say, (1, 0))),
+           Killer(test_confirm.test_walks_go_where_they_say, (1, 0))),
     Mutant("code-of-another", "Compiled code is looked up without regard to the program.",
            "solvers.machine_code.compile:cache_key",
            "hashlib.sha256(program.digest().encode())", "hashlib.sha256()", KEYS),
@@ -128,11 +128,11 @@ MUTANTS = (
            "!= _head(key, code):", "== b'':", DAMAGED),
     Mutant("row-half-lost", "A row counts as checked though its proof did not come back.",
            "ci.verdicts.command:_check_whole", "[False] * _proofs(row, planned) or", "kinds[1:] or",
-           Killer(test_check_processes.test_a_row_that_is_not_whole_is_an_error, (1,))),
+           Killer(test_cli_check.test_a_row_that_is_not_whole_is_an_error, (1,))),
     Mutant("lost-process-passes", "A process that ended is taken for one that was stopped.",
            "ci.run.fanout:_received", "if stop.wait(STOP_SECONDS if isinstance(error, BrokenProcessPool) else 0):",
            "if True:",
-           Killer(test_check_processes.test_a_process_that_ends_is_no_pass)),
+           Killer(test_cli_check.test_a_process_that_ends_is_no_pass)),
     Mutant("strong-is-weak", "Strong fairness is judged as weak.",
            "solvers.liveness.fair:Sweeps._satisfiable", "strong, weak = kind(group.strong), "
            "kind(group.every & ~group.strong)", "strong, weak = kind(0), kind(group.every)", GRAPHS),
@@ -152,7 +152,7 @@ MUTANTS = (
            "solvers.reference.confirm:lasso_trace",
            "not (one.taken or (one.always if steps_.fairness.strong else one.disabled))", "False", NO_LASSO),
     Mutant("halt-forgotten", "A behaviour that stays where it is is no lasso.",
-           "solvers.smt.runs.lassos:Lassos.broken", "[disjunction(begins), *closed",
+           "solvers.smt.runs.bounded:Lassos.broken", "[disjunction(begins), *closed",
            "[disjunction(begins[:-1]), *closed", SHORT_IDLE),
     Mutant("suspect-unconfirmed", "Any cycle without the goal is suspected, fair or not.",
            "solvers.walks.walks:_Search._breaks", "return False", "return True", WEAK_SUSPECTS),

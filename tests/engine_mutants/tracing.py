@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.ci.prove import test_vacuous_proofs
+from tests.ci.prove import test_cli_prove
 from tests.engine_mutants.mutant import Killer, Mutant
-from tests.model.language import test_terms, test_terms_small
+from tests.model.language import test_terms
 from tests.model.language.collections import test_failures
 from tests.solvers.machine_code import test_lower
 from tests.solvers.program import test_program
@@ -32,10 +32,10 @@ def mixed(position: int) -> Killer:
 
 def interval(position: int) -> Killer:
     """The test of the interval of an operator."""
-    return Killer(test_terms_small.test_intervals_hold_every_value, (position,))
+    return Killer(test_terms.test_intervals_hold_every_value, (position,))
 
 
-CUT = Killer(test_vacuous_proofs.test_a_proof_looks_for_what_the_claim_speaks_of, (7,))
+CUT = Killer(test_cli_prove.test_a_proof_looks_for_what_the_claim_speaks_of, (7,))
 
 MUTANTS = (
     Mutant("interval-of-sub", "The interval of a difference takes the lower end of what is subtracted.",

@@ -1,4 +1,4 @@
-"""docs/explanation/assurance.md names tests that exist, and every report has its line of assurance."""
+"""Pages of docs/explanation that name tests name those that exist, and every report has its line of assurance."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ from tests.project.pages import cells, missing_tests, named_tests
 from tests.shared.commands import kraftcheck
 from tests.shared.places import DOCS
 
-PAGE = (DOCS / "explanation" / "assurance.md").read_text(encoding="utf-8")
+PAGES = {name: (DOCS / "explanation" / f"{name}.md").read_text(encoding="utf-8") for name in ("assurance", "security")}
 
 
-def test_every_test_on_the_page_exists() -> None:
-    """Each guard on the page names a file of tests, or a test in it; most rows name a test."""
-    assert missing_tests(PAGE) == []
-    assert sum(bool(name) for _, name in named_tests(PAGE)) >= 30
+@pytest.mark.parametrize("name", PAGES)
+def test_every_test_on_the_page_exists(name: str) -> None:
+    """Each row names a file of tests, or a test in it: of security all, of assurance most."""
+    named = [bool(test) for _, test in named_tests(PAGES[name])]
+    assert missing_tests(PAGES[name]) == []
+    assert sum(named) >= (30 if name == "assurance" else len(named))
 
 
-def test_every_way_has_a_guard_and_a_test() -> None:
-    """Each row of the page's tables has three cells, and the last names a test."""
-    rows = cells(PAGE, "way")
-    assert len(rows) >= 40
-    assert [row for row in rows if len(row) != 3 or "`tests/" not in row[2]] == []
+ROWS = [("assurance", "way", 40, 3), ("security", "input", 6, 5)]
+
+
+@pytest.mark.parametrize(("name", "first", "least", "width"), ROWS)
+def test_every_row_has_its_cells_and_a_test(name: str, first: str, least: int, width: int) -> None:
+    """Each row of a page's tables has so many cells, and the last names a test."""
+    rows = cells(PAGES[name], first)
+    assert len(rows) >= least
+    assert [row for row in rows if len(row) != width or "`tests/" not in row[-1]] == []
 
 
 @pytest.mark.parametrize(

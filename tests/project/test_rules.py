@@ -1,17 +1,37 @@
-"""Every rule has an id, a sentence, a source, and a property or the reason why there is none; the page lists them."""
+"""Rules, citations and the README: each leads somewhere, has what it needs, and says what data say."""
 
 from __future__ import annotations
 
+import functools
+import io
 import re
+import tokenize
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
+import pytest
 
-from kraftcheck.ci.systems.lookup import Entry, entries, every_property, names_in
-from kraftcheck.model.rules.ruleset import variants
+from kraftcheck.ci.systems.lookup import Entry, entries, every_property, find_system, names_in
+from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.register.citations import (
+    CATALOGUE,
+    CLASSES,
+    LINES,
+    RELEASED,
+    SEMANTICS,
+    WITHOUT_CLASS,
+    UnknownCitation,
+    references,
+)
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.rules import UNCOVERED
-from tests.properties.register.rules_page import page
+from kraftcheck.properties.register.verdicts import EVERY, EXPECTED, EXPECTED_LIVENESS, Row, word
+from tests.documentation.console import files_of
+from tests.documentation.findings import in_short
+from tests.properties.register import rules_page
+from tests.shared.places import DOCS, ROOT
 
 RULES = entries()
 BY_ID = {entry.rule.id: entry for entry in RULES}
@@ -107,7 +127,7 @@ def test_every_claim_that_can_be_refuted_names_a_rule() -> None:
 
 def test_the_page_of_rules_has_each() -> None:
     """Every rule can be linked to on its page."""
-    written = page()
+    written = rules_page.page()
     assert [name for name in BY_ID if f'id="{name}"' not in written] == []
 
 
@@ -117,3 +137,187 @@ def test_an_entry_shows_its_file_from_where_one_stands(tmp_path: Path) -> None:
     assert entry.shown_file(entry.file.parent) == entry.file.name
     moved: Entry = attrs.evolve(entry, file=entry.file)
     assert moved.shown_file(tmp_path) == str(entry.file)
+
+
+ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
+NUMBERED = re.compile(
+    r"\b(KIP-\d+|KAFKA-\d+|PR \d+|semantics \d+(?:\.\d+)?|invariant \d+|catalogue \d+|[BXS]\d{1,2})\b"
+)
+METHOD = re.compile(r"`([A-Z]\w+\.[a-z]\w+)`")
+
+
+@functools.cache
+def anchors_of(path: Path) -> frozenset[str]:
+    """The anchors of a page; its own start is the empty one."""
+    return frozenset({"", *ANCHOR.findall(path.read_text(encoding="utf-8"))})
+
+
+def fault(source: str) -> str | None:
+    """Why a source leads nowhere; None where each of its citations leads somewhere."""
+    try:
+        found = references(source)
+    except UnknownCitation as error:
+        return str(error)
+    for one in found:
+        if one.target.startswith("https://"):
+            continue
+        page, _, anchor = one.target.partition("#")
+        if not (ROOT / page).is_file():
+            return f"{one.text}: {page} does not exist"
+        if anchor not in anchors_of(ROOT / page):
+            return f"{one.text}: {page} has no anchor {anchor}"
+    return None
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """Every source with who cites it: rules, choices, properties, defects."""
+    yield from ((f"rule {entry.rule.id}", entry.rule.source) for entry in entries())
+    yield from ((f"choice {name}", choice.metadata["source"]) for name, choice in variants().items())
+    for name, system in SYSTEMS.items():
+        claims = every_property(name, system).values()
+        yield from ((f"property {name} {claim.id}", claim.source) for claim in claims if claim.source)
+    yield from ((f"defect {bug.variant}", bug.entry) for bug in BUGS)
+
+
+def test_every_source_resolves() -> None:
+    """Each citation of a rule, a choice, a property and a defect leads to a page that there is."""
+    listed = list(sources())
+    assert len(listed) > 500
+    assert {who: told for who, source in listed if (told := fault(source)) is not None} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("B20", "has no anchor b20"),
+        ("X9", "has no anchor x9"),
+        ("invariant 49", "has no anchor invariant-49"),
+        ("semantics 2.12", "has no anchor semantics-2-12"),
+        ("catalogue 73", "has no anchor catalogue-73"),
+        ("KIP-966; KIP-99999", "title of KIP-99999"),
+        ("PartitionChangeBuilder.guess", "the line of the method is not in kafka.toml"),
+        ("the usual mailing list", "is no citation"),
+        ("", "is no citation"),
+        ("KIP-966, B20", "has no anchor b20"),
+    ],
+)
+def test_a_citation_that_leads_nowhere_is_found(source: str, why: str) -> None:
+    """The check can fail: an unknown number, proposal, method, form, and one behind a comma."""
+    assert why in str(fault(source))
+
+
+def test_forms_lead_where_they_say() -> None:
+    """An issue, a pull request, a proposal and a method lead to their pages; a detail stays with its citation."""
+    found = {one.text: one.target for one in references("KAFKA-1; PR 2; KIP-497, draft; PartitionRegistration.merge")}
+    assert found["KAFKA-1"] == "https://issues.apache.org/jira/browse/KAFKA-1"
+    assert found["PR 2"] == "https://github.com/apache/kafka/pull/2"
+    assert found["KIP-497, draft"].endswith("/KAFKA/KIP-497%3A+Add+inter-broker+API+to+alter+ISR")
+    merged = found["PartitionRegistration.merge"]
+    assert re.search(r"/blob/1eb7644\w+/metadata/.*PartitionRegistration\.java#L\d+$", merged)
+
+
+def test_every_number_of_the_reference_pages_has_an_anchor() -> None:
+    """Sections, steps, invariants, behaviours, entries and findings each have one anchor, no two the same."""
+    for page, wanted in (
+        (SEMANTICS, [*(f"semantics-{n}" for n in range(1, 14)), *(f"semantics-2-{n}" for n in range(1, 12)),
+                     *(f"semantics-6-{n}" for n in range(1, 8)), *(f"invariant-{n}" for n in range(1, 49)),
+                     *(f"b{n}" for n in range(1, 20))]),
+        (CATALOGUE, [*(f"catalogue-{n}" for n in range(1, 73)), *(f"x{n}" for n in range(1, 9)), "s1", "s2", "seeded"]),
+    ):  # fmt: skip
+        found = ANCHOR.findall((ROOT / page).read_text(encoding="utf-8"))
+        assert set(wanted) <= set(found)
+        assert len(found) == len(set(found))
+
+
+def prose() -> Iterator[tuple[str, str]]:
+    """The docstrings and comments of rules and properties, with their places."""
+    for layer in ("model", "properties"):
+        for path in sorted((ROOT / layer).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            for token in tokenize.generate_tokens(io.StringIO(text).readline):
+                if token.type == tokenize.COMMENT or token.string.startswith('"""'):
+                    yield f"{path.relative_to(ROOT)}:{token.start[0]}", token.string
+
+
+def test_numbers_in_docstrings_resolve() -> None:
+    """What a docstring or a comment cites by number is on the pages, too."""
+    cited = [(place, number) for place, text in prose() for number in NUMBERED.findall(text)]
+    assert len(cited) > 80
+    assert {f"{place} {number}": told for place, number in cited if (told := fault(number)) is not None} == {}
+
+
+def test_methods_of_kafka_in_docstrings_are_in_its_source() -> None:
+    """A method of one of Kafka's classes that a docstring names is in the table of lines, or of releases."""
+    named = [(place, name) for place, text in prose() for name in METHOD.findall(text) if name.split(".")[0] in CLASSES]
+    assert len(named) > 20
+    assert [(place, name) for place, name in named if name not in LINES and name not in RELEASED] == []
+
+
+def test_no_class_of_kafka_is_listed_for_nothing() -> None:
+    """Methods belong to listed classes, and short names to listed methods."""
+    assert {name.split(".")[0] for name in [*LINES, *RELEASED]} <= CLASSES.keys()
+    assert {name for name in WITHOUT_CLASS.values() if name not in LINES} == set()
+
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_is_short() -> None:
+    """The README has at most 120 lines, a trace among them."""
+    assert len(TEXT.splitlines()) <= 120
+    assert "```console\n$ kraftcheck explore " in TEXT
+
+
+def test_example_system_is_short() -> None:
+    """The tutorial's example of a user's own system has at most 40 lines."""
+    page = (DOCS / "tutorial" / "a-system-of-your-own.md").read_text(encoding="utf-8")
+    assert len(files_of(page)["lease.py"].splitlines()) <= 40
+
+
+def worst(rows: Mapping[Row, Mapping[str, str]], system: str, claim: str, rules: str) -> str:
+    """The worst expected verdict of a property over the scopes of some rows, shortest trace first."""
+    found = [row.get(claim, "holds") for (of, _, name), row in rows.items() if (of, name) == (system, rules)]
+    refuted = sorted((verdict for verdict in found if verdict != "holds"), key=lambda v: int(v.split()[1]))
+    return refuted[0] if refuted else word(system, rules, claim, "holds")
+
+
+def test_results_at_a_glance_are_the_expected_data() -> None:
+    """Every cell of the README's table of promises is the worst expected verdict over all scopes, large ones too."""
+    row = re.compile(r"^\| [^|]+ \| `(\S+)` `(\S+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+    found = row.findall(TEXT)
+    assert len(found) > 10
+    assert {row[0] for row in EXPECTED_LIVENESS} & {system for system, *_ in found}
+    for system, claim, *cells in found:
+        claims = find_system(system).properties(find_system(system).setting(rules=parse("kafka-4.4.0")))
+        assert claim in {known.id for known in claims}
+        told = [worst(EVERY, system, claim, rules) for rules in ("kafka-4.4.0", "kafka-3.9", "kip", "fixed")]
+        assert cells == told, f"{system} {claim}"
+
+
+def test_the_findings_are_those_of_the_newest_release() -> None:
+    """The README's table of findings has those that the newest release has, by what they cost."""
+    assert f"| cost | findings | the first |\n|---|---|---|\n{in_short()}\n" in TEXT
+
+
+def test_page_of_verdicts_is_the_expected_data() -> None:
+    """Every cell of the tables of docs/reference/verdicts.md is the worst verdict over all scopes of the check."""
+    shown = (DOCS / "reference" / "verdicts.md").read_text(encoding="utf-8")
+    tables = re.split(r"^([\w-]+): the worst verdict.*$", shown, flags=re.MULTILINE)
+    explored = {**EXPECTED, **EXPECTED_LIVENESS}
+    assert tables[1::2] == list(dict.fromkeys(row[0] for row in explored))
+    for system, table in zip(tables[1::2], tables[2::2], strict=True):
+        head, *lines = table.strip().splitlines()
+        columns = head.split()[1:]
+        rows = [re.split(r"\s{2,}", line.strip()) for line in lines if re.match(r"[a-z0-9-]+\s{2,}", line)]
+        odd = {claim for row, claims in explored.items() if row[0] == system for claim in claims}
+        assert {"deadlock", *odd} <= {row[0] for row in rows}
+        for claim, *cells in rows:
+            for rules, cell in zip(columns, cells, strict=True):
+                assert cell in (worst(explored, system, claim, rules), "-"), f"{system} {claim} under {rules}"
+
+
+def test_links_lead_to_files() -> None:
+    """Every relative link of the README and of the docs leads to a file or folder."""
+    for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md"))):
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -281,7 +281,7 @@ def test_a_call_of_a_checker_is_an_assertion_where_it_can_fail(tmp_path: Path) -
     """A helper by the name of `check` counts only if it asserts; of the package's functions none does by its name."""
     source = """
         from kraftcheck.ci.terminal.files import check_local
-        from tests.shared.successors import agree_with_ints
+        from tests.shared.explored import agree_with_ints
         def check(found): return found
         def check_more(found): check_again(found)
         def check_again(found): assert found

@@ -6,7 +6,7 @@ import pytest
 from attrs import frozen
 
 from kraftcheck.ci.prove.broken import BrokenProofRow, attempt_any, proven_claims
-from kraftcheck.properties.register.proofs import ANY_PLACES
+from kraftcheck.properties.register.verdicts import ANY_PLACES
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.engine_mutants.test_engine_mutants import stale
 from tests.shared.samples import one_in

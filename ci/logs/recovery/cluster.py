@@ -23,8 +23,7 @@ from kraftcheck.model.controller.partitions import Reassignment, reassign
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.model.unclean_recovery.choice import NOBODY
-from kraftcheck.model.unclean_recovery.tool import Finding, RemoteBroker, Rights, TopicPartition
+from kraftcheck.model.unclean_recovery.tool import NOBODY, Finding, RemoteBroker, Rights, TopicPartition
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 NO_RELEASE = (

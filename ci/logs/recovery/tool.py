@@ -33,11 +33,11 @@ from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.records.fields import Fields, FormError, each, integer, text
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.model.unclean_recovery.choice import NOBODY
 from kraftcheck.model.unclean_recovery.tool import (
     ATTEMPTS,
     DURATION_MS,
     NO_ERROR,
+    NOBODY,
     NOT_NEEDED,
     TRANSIENT,
     Finding,

@@ -29,8 +29,18 @@ from kraftcheck.model.language.system import (
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick, rule
 from kraftcheck.model.rules.groups import BrokerIdRules
-from kraftcheck.model.systems.broker_ids.startup import BrokerIdsEvent, Startup, registered
-from kraftcheck.model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, initial, late, layout
+from kraftcheck.model.systems.broker_ids.state import (
+    DOWN,
+    FAILED,
+    NONE,
+    BrokerIds,
+    BrokerIdsEvent,
+    Startup,
+    initial,
+    late,
+    layout,
+    registered,
+)
 from kraftcheck.model.systems.parts import reporting
 
 

@@ -311,8 +311,7 @@ class Placement:
 
     def host(self, broker: Word) -> Host:
         """A broker."""
-        host: Host = record_of(self.hosts, broker)
-        return host
+        return record_of(self.hosts, broker)
 
     def with_host(self, broker: Word, host: Host) -> Placement:
         """The state with one broker replaced."""

@@ -51,12 +51,10 @@ class AnyDirectories:
 
     def of(self, broker: Word) -> Word:
         """The directory of a replica; of another broker UNASSIGNED."""
-        directory: Word = self._sequence().at(broker)
-        return directory
+        return self._sequence().at(broker)
 
     def _sequence(self) -> Sequence:
-        sequence: Sequence = self.ids
-        return sequence
+        return self.ids
 
     def for_replicas(self, replicas: Brokers, wanted: Callable[[Word], Word]) -> AnyDirectories:
         """See `Directories.for_replicas`."""
@@ -188,8 +186,7 @@ class Elections:
 
     def dirs_of(self, broker: Word) -> BrokerSet:
         """The registered directories of a broker."""
-        dirs: BrokerSet = record_of(self.online_dirs, broker)
-        return dirs
+        return record_of(self.online_dirs, broker)
 
     def with_dirs(self, broker: Word, dirs: BrokerSet) -> Elections:
         """The state with other registered directories of one broker."""
@@ -249,10 +246,9 @@ def directory_online(state: Elections, broker: Word, directory: Word, rules: Par
 
 def replicas_online(state: Elections, rules: PartitionRules) -> Brokers:
     """Brokers whose replica sits in an online directory."""
-    online: Brokers = brokers_where(
+    return brokers_where(
         state.online_dirs, lambda b: directory_online(state, b, state.directories.of(b), rules)
     )
-    return online
 
 
 def replicas_offline(state: Elections, rules: PartitionRules) -> Brokers:

@@ -34,7 +34,7 @@ from kraftcheck.model.systems.elections.state import Elections, initial, layout,
 from kraftcheck.model.systems.elections.triggers import Triggers, eligible, start
 from kraftcheck.model.triggers import leadership
 from kraftcheck.model.triggers import table as reassigning
-from kraftcheck.model.triggers.heartbeat import directory_known
+from kraftcheck.model.triggers.leadership import directory_known
 from kraftcheck.model.triggers.table import needs_leader, needs_preferred
 
 CONTROLLER, OPERATOR, BROKER = "controller", "operator", "broker {broker}"

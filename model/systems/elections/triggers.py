@@ -26,8 +26,14 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, directory_online, replicas_offline
 from kraftcheck.model.triggers import table as reassigning
 from kraftcheck.model.triggers import table as triggers
-from kraftcheck.model.triggers.heartbeat import STATE, passes_in_order, second_sees_first
-from kraftcheck.model.triggers.leadership import lookup_failed, may_lead, proposed
+from kraftcheck.model.triggers.leadership import (
+    STATE,
+    lookup_failed,
+    may_lead,
+    passes_in_order,
+    proposed,
+    second_sees_first,
+)
 from kraftcheck.model.triggers.table import (
     Pass,
     Permits,
@@ -159,8 +165,7 @@ class Triggers:
 
     def finish(self, before: Elections, after: Elections, done: Progress) -> Outcome:
         """The outcome of an event, from the state before it, that after it but for the partition, and its passes."""
-        outcome: Outcome = self.rules.outcome(before, finish(before, after, done))
-        return outcome
+        return self.rules.outcome(before, finish(before, after, done))
 
     def fence(self, state: Elections, broker: Word) -> Outcome:
         """Session expiry or a heartbeat that asks for it."""

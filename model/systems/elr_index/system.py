@@ -61,8 +61,7 @@ class Indexing:
     @property
     def rules(self) -> RuleSet:
         """The rule set."""
-        rules: RuleSet = self.setting.rules
-        return rules
+        return self.setting.rules
 
     def of_elections(self, action: Action) -> Action:
         """An action of `elections` on the topic, or on the brokers alone."""

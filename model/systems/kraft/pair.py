@@ -70,8 +70,7 @@ class Beside:
     @property
     def rules(self) -> RuleSet:
         """The rule set."""
-        rules: RuleSet = self.setting.rules
-        return rules
+        return self.setting.rules
 
     def view(self, state: Kraft, second: Second) -> Placement:
         """The second partition, as the rules at work decide about it."""

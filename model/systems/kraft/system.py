@@ -87,8 +87,7 @@ class Both:
     @property
     def rules(self) -> RuleSet:
         """The rule set."""
-        rules: RuleSet = self.setting.rules
-        return rules
+        return self.setting.rules
 
     @property
     def pair(self) -> Beside:

@@ -172,12 +172,10 @@ def kept_at(kept: Kept, epoch: Word, otherwise: Any) -> Any:
 def isr_kept_at(kept: Kept, epoch: Word) -> BrokerSet:
     """The ISR that is kept of an epoch."""
     if isinstance(kept, PerBroker):
-        of_any: BrokerSet = kept.at(epoch)
-        return of_any
+        return kept.at(epoch)
     if isinstance(kept, Endless):
         return BrokerSet(kept.at(epoch))
-    found: BrokerSet = pick(kept, epoch, kept[0])
-    return found
+    return pick(kept, epoch, kept[0])
 
 
 def first_kept(kept: Kept) -> Any:

@@ -107,13 +107,11 @@ class Broker:
 
     def fetchers(self) -> BrokerSet:
         """The followers whose log end offset this leader knows."""
-        known: BrokerSet = brokers_where(self.ends, lambda b: record_of(self.ends, b) >= 0)
-        return known
+        return brokers_where(self.ends, lambda b: record_of(self.ends, b) >= 0)
 
     def end_of(self, follower: Word) -> Word:
         """The log end offset this leader knows of a follower."""
-        end: Word = record_of(self.ends, follower)
-        return end
+        return record_of(self.ends, follower)
 
     def without_proposal(self) -> Broker:
         """The broker with no change pending."""
@@ -234,8 +232,7 @@ class Replication:
 
     def leader_at(self, epoch: Word) -> Word:
         """The leader of a leader epoch."""
-        found: Word = kept_at(self.leaders, epoch, NO_LEADER)
-        return found
+        return kept_at(self.leaders, epoch, NO_LEADER)
 
     def isr_at(self, epoch: Word) -> BrokerSet:
         """The last ISR of a leader epoch."""
@@ -249,8 +246,7 @@ class Replication:
 
     def broker(self, number: Word) -> Broker:
         """A broker."""
-        broker: Broker = record_of(self.brokers, number)
-        return broker
+        return record_of(self.brokers, number)
 
     def with_broker(self, number: Word, broker: Broker) -> Replication:
         """The state with one broker replaced."""

@@ -300,8 +300,7 @@ class LateReplies:
         def effect(state: Replication, follower: Word, leader: Word, received: Word) -> Replication:
             given_up = all_of(state.reply.follower == follower, state.reply.leader == leader)
             reply = choose(given_up, no_reply(self.room), state.reply)
-            after: Replication = fetch.effect(evolve(state, reply=reply), follower, leader, received)
-            return after
+            return fetch.effect(evolve(state, reply=reply), follower, leader, received)
 
         return effect
 

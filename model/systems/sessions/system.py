@@ -29,7 +29,7 @@ from kraftcheck.model.language.system import (
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate, none_of, pick, rule
 from kraftcheck.model.rules.groups import ControllerRules
-from kraftcheck.model.triggers.heartbeat import heard_at_takeover, registered_epoch, shutdown_offset, unfencing_offset
+from kraftcheck.model.triggers.leadership import heard_at_takeover, registered_epoch, shutdown_offset, unfencing_offset
 
 LAG = 2
 """How many rounds a broker is behind the end of the log."""
@@ -173,8 +173,7 @@ class Touch:
     @property
     def rules(self) -> ControllerRules:
         """The choices that are read."""
-        rules: ControllerRules = self.setting.rules.controller
-        return rules
+        return self.setting.rules.controller
 
     def in_session(self, peer: Peer) -> Truth:
         """Whether no other process may register the broker's id."""
@@ -273,8 +272,19 @@ class Touch:
     def register(self, state: Sessions, broker: Word) -> Outcome:
         """A new process is registered, fenced."""
         silence = NOT_HEARD_OF if self.rules.sessions_by_contact else 0
-        peer = Peer(True, False, False, True, True, retired=False, leaving=False, silence=silence, registration=0,
-                    shutdown=0, passed=BrokerSet())
+        peer = Peer(
+            True,
+            False,
+            False,
+            True,
+            True,
+            retired=False,
+            leaving=False,
+            silence=silence,
+            registration=0,
+            shutdown=0,
+            passed=BrokerSet(),
+        )
         raised = registered_epoch(False, 0, 1, self.rules) == 1
         return Outcome(state.with_broker(broker, peer).elected(), SessionsEvent(registered=True, raised=raised))
 

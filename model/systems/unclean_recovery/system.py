@@ -26,14 +26,16 @@ from kraftcheck.model.systems.unclean_recovery.state import (
     CUT,
     DOWN,
     IDLE,
+    OUTCOMES,
     UP,
     Recovered,
     Recovery,
     Replica,
+    Tool,
+    UncleanRecoveryEvent,
     initial,
     layout,
 )
-from kraftcheck.model.systems.unclean_recovery.tool import OUTCOMES, Tool, UncleanRecoveryEvent
 from kraftcheck.model.triggers.leadership import Registered, may_lead
 from kraftcheck.model.triggers.table import Permits, context, is_as_it_answered, ordinary, without
 

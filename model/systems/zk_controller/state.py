@@ -7,7 +7,7 @@ Initial states and layout of the `zk-controller` system.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -18,8 +18,6 @@ from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, negate, none_of, pick
 from kraftcheck.model.systems.parts import WithBudgets, budget_domains, budgets, members
-
-T = TypeVar("T")
 
 UNREAD = -1
 """Version of a node that the controller has not read."""

@@ -8,8 +8,6 @@ Source: the JBOD KIP on ZooKeeper, "IO Errors", "ExceptionHandler", and its open
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from attrs import frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
@@ -88,8 +86,6 @@ def decision(failure: IOFailure, available: Truth, transient: Truth, rules: ZkJb
     unknown = all_of(rules.read_errors_unattributed, failure.kind == READ)
     return choose(unknown, NOTHING, choose(healed, NOTHING, handled))
 
-
-T = TypeVar("T")
 
 IDLE = 0
 """The exception handler has nothing to do."""

@@ -154,8 +154,7 @@ def _sized(instances: Instances, term: Term, value: Value) -> Sized:
 
 
 def _is_in(instances: Instances, place: Term, one: Sized) -> Truth:
-    inside: Truth = lower(instances.member(one.term, place))
-    return inside
+    return lower(instances.member(one.term, place))
 
 
 def _same(instances: Instances, sized: list[Sized], value: Value) -> None:

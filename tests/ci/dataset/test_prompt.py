@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.explore.query import questions
+from kraftcheck.ci.explore.export import questions
 from tests.shared.commands import Ran, kraftcheck, start
 
 

@@ -1,21 +1,26 @@
-"""`import kraftcheck`: engines as functions answer what the commands answer, about systems by name and as they are."""
+"""`import kraftcheck`: engines as functions answer what the commands answer, expressions and reductions too."""
 
 from __future__ import annotations
 
+import doctest
+import json
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
+from kraftcheck.solvers.traces.itf import document
 from tests import toys
+from tests.examples.barriers import BARRIERS
 from tests.shared.commands import kraftcheck
-from tests.shared.places import ROOT, TESTS
+from tests.shared.places import DOCS, ROOT, TESTS
 from tests.solvers.search.orders.ports import LOCK, WALKING
 
 
@@ -335,3 +340,192 @@ def test_no_argument_hides_a_bound(engine: Callable[..., Any], name: str) -> Non
     hidden = evolve(tank(), bounds=[kc.Bound(name, 1, 3, "a number")], scopes={"default": {name: 1}})
     with pytest.raises(kc.Refusal, match=f"tank: {name} is an argument of {engine.__name__}.*give bound '{name}' an"):
         engine(hidden)
+
+
+@frozen
+class Dial:
+    """A number that counts round."""
+
+    x: kc.Word
+
+
+DIAL = kc.System(
+    "dial", "a dial", [Dial(0)], [kc.Action("turn", lambda s: Dial(kc.choose(s.x == 3, 0, s.x + 1)))],
+    Dial(kc.ints(0, 7)), [kc.always("small", "it is small", lambda s: s.x < 4)],
+)  # fmt: skip
+
+
+def judged(found: Any) -> Mapping[str, str]:
+    """The verdicts in a word each."""
+    return {claim: type(verdict).__name__ for claim, verdict in found.verdicts.items()}
+
+
+def test_an_expression_is_a_property_of_the_name_that_it_is_given() -> None:
+    """By name or by text it is judged beside the system's own properties, or alone where it is named."""
+    both = kc.explore(DIAL, invariants={"below-five": "x < 5", "even": "x != 1"}, when="x < 3")
+    assert judged(both) == {
+        "small": "Holds", "below-five": "Vacuous", "even": "Refuted", "x < 3": "Holds", "deadlock": "Holds",
+    }  # fmt: skip
+    assert [step.action for step in both.trace("even").steps] == ["turn"]
+    assert judged(kc.explore(DIAL, invariants=["x < 3"], properties=["x < 3"])) == {"x < 3": "Refuted"} | {
+        "deadlock": "Holds"
+    }
+    assert judged(kc.prove(DIAL, invariants={"four": "x < 4"}, properties=["four"])) == {"four": "Holds"}
+    assert judged(kc.simulate(DIAL, runs=2, steps=9, invariants={"two": "x < 2"}))["two"] == "Refuted"
+
+
+def test_an_expression_that_is_about_no_state_is_vacuous() -> None:
+    """A condition that nothing reachable satisfies makes what it conditions vacuous."""
+    assert judged(kc.explore(DIAL, invariants={"big": "x == 0"}, when="x > 5"))["big"] == "Vacuous"
+
+
+def test_a_trace_of_a_named_expression_is_found_by_the_command_line() -> None:
+    """The trace file names the property as the command line does, which knows no names of expressions."""
+    asked = kc.explore(DIAL, invariants={"low": "x < 2"})
+    told = document(asked.trace("low"), asked.exploration.program, "dial", None, True)["#meta"]["kraftcheck"]
+    assert (told["property"], told["options"]) == ("x < 2", {"invariant": "x < 2"})
+
+
+def test_orders_are_left_out() -> None:
+    """The verdicts of the lock are those of the full search, in fewer states; no trace is called shortest."""
+    whole, some = kc.explore(LOCK), kc.explore(LOCK, reduce="orders")
+    assert some.exploration is not None
+    assert whole.exploration is not None
+    assert some.exploration.distinct < whole.exploration.distinct / 2
+    assert {one: type(verdict) for one, verdict in some.verdicts.items()} == {
+        one: type(verdict) for one, verdict in whole.verdicts.items()
+    }
+    assert not some.exploration.shortest
+    assert some.document["orders"]["reduced"] > 0
+
+
+@pytest.mark.slow
+def test_symmetries_are_proven() -> None:
+    """Barriers has no declared symmetry; what its layout suggests is proven, and 368 of 29,279 states are left."""
+    assert len(kc.explore(BARRIERS, symmetry="proven").states()) == 368
+
+
+@frozen
+class Counters:
+    """Three counters."""
+
+    one: kc.Word
+    two: kc.Word
+    three: kc.Word
+
+
+def test_a_state_is_found_by_an_expression() -> None:
+    """`find` returns the shortest way, judges nothing else, and says what is not reachable."""
+    found = kc.explore(tank(), find="level == 2")
+    assert (found.last_line, found.exit_code) == ("found in 2 steps (exit 0)", 0)
+    assert [len(trace.steps) for trace in found.traces(goals=True)] == [2]
+    none = kc.explore(tank(), find="level == 1 and level == 2")
+    assert none.exit_code == 21
+    assert len(found.judged) == len(none.judged) == 1
+
+
+def test_one_expression_is_an_invariant() -> None:
+    """`invariant` adds one expression to those of `invariants`, for every engine."""
+    for ask in (kc.explore, kc.prove):
+        asked = ask(tank(), invariant="level < 5", invariants=["level != 5"])
+        asked.assert_holds("level < 5", "level != 5")
+    assert "level < 2" in kc.simulate(tank(), invariant="level < 2", runs=50).refuted
+
+
+@pytest.mark.parametrize("engine", ["native", "disk"])
+def test_a_finished_run_is_opened(engine: str, tmp_path: Path) -> None:
+    """What a search leaves in its folder is read again: the same counterexamples, and the dataset of disk."""
+    system, out = "tests.toys:DIGRAPH", tmp_path / "run"
+    asked = kc.explore(system, engine=engine, out=out, **({"cluster": {"handover": 0}} if engine == "disk" else {}))
+    run = kc.open(out, system=system)
+    assert {claim: len(trace.steps) for claim, trace in run.traces.items()} == {
+        claim: len(asked.trace(claim).steps) for claim in asked.refuted
+    }
+    assert asked.refuted
+    if engine == "native":
+        assert run.document == json.loads(json.dumps(asked.document))
+        with pytest.raises(kc.Refusal, match="has no dataset"):
+            run.sql("SELECT 1")
+    else:
+        answer = kc.query(out, "SELECT count(*) AS n FROM states", system=system)
+        assert (answer.columns, answer.rows, answer.complete) == (["n"], [(asked.exploration.distinct,)], True)
+        assert run.sql("SELECT count(*) AS n FROM states").rows == answer.rows
+        assert int(answer.to_pandas().n[0]) == asked.exploration.distinct
+
+
+def test_an_engine_gives_the_verdicts_of_the_other() -> None:
+    """The disk engine finds the same verdicts and lengths as the native one."""
+    here, there = (kc.explore("tests.toys:DIGRAPH", engine=engine) for engine in ("native", "disk"))
+    assert [(one.claim, type(one.verdict), one.depth) for one in here.judged] == [
+        (one.claim, type(one.verdict), one.depth) for one in there.judged
+    ]
+
+
+def test_time_ends_a_search() -> None:
+    """Past `time_limit` verdicts are incomplete, and say why; the next call has no limit."""
+    counters = kc.System(
+        name="counters", summary="many states", layout=Counters(*[kc.ints(0, 4000)] * 3), initial=[Counters(0, 0, 0)],
+        actions=[
+            kc.Action("one", lambda s: Counters(s.one + 1, s.two, s.three), lambda s: s.one < 4000),
+            kc.Action("two", lambda s: Counters(s.one, s.two + 1, s.three), lambda s: s.two < 4000),
+            kc.Action("three", lambda s: Counters(s.one, s.two, s.three + 1), lambda s: s.three < 4000),
+        ],
+        properties=[],
+    )  # fmt: skip
+    asked = kc.explore(counters, time_limit="4s")
+    assert asked.exit_code == 20
+    assert asked.verdict("deadlock").cut.startswith("time limit of 4s")
+    assert kc.explore(tank(4)).exit_code == 0
+
+
+def test_reports_are_those_of_the_command(tmp_path: Path) -> None:
+    """JUnit, SARIF and JSON of a result are what the command writes, times aside."""
+    sarif = tmp_path / "run.sarif"
+    ran = kraftcheck("explore", "tests.toys:DIGRAPH", "--sarif", sarif, "--quiet")
+    asked = kc.explore("tests.toys:DIGRAPH")
+    assert ran.code == asked.exit_code == 12
+    assert json.loads(asked.sarif())["runs"][0]["results"] == json.loads(sarif.read_text())["runs"][0]["results"]
+    assert 'name="never-5"' in asked.junit()
+
+
+def test_a_check_is_the_command() -> None:
+    """`kc.check` compares the rows that it is asked for, and a row with an unknown name is refused."""
+    report = kc.check("elr-index", scope="tiny", rules="fixed", built_in=True)
+    report.assert_holds()
+    assert "0 unexpected" in str(report)
+    assert [run["system"] for run in report.document["runs"]] == ["elr-index"]
+
+
+def test_a_table_is_checked(tmp_path: Path) -> None:
+    """A table of runs is executed, and an expectation that fails is in the report."""
+    table = tmp_path / "kraftcheck.toml"
+    table.write_text('[[runs]]\nsystem = "elr-index"\nscope = "tiny"\nrules = "fixed"\n'
+                     'expect = {controller-stays = "refuted"}\n')  # fmt: skip
+    report = kc.check(config=table)
+    assert report.exit_code == 12
+    with pytest.raises(AssertionError, match="expected refuted, got holds"):
+        report.assert_holds()
+
+
+def test_a_status_is_that_of_the_command() -> None:
+    """`kc.status` says what the command says, with its exit code; anything but 0 is no pass."""
+    ran = kraftcheck("status", TESTS / "captured" / "no-elr")
+    report = kc.status(TESTS / "captured" / "no-elr")
+    assert (report.exit_code, report.text) == (ran.code, ran.out) == (10, ran.out)
+    with pytest.raises(AssertionError, match="one fault from offline"):
+        report.assert_holds()
+
+
+def test_distances_are_those_of_the_command() -> None:
+    """`kc.whatif` counts faults as the command does."""
+    place = TESTS / "captured" / "elr"
+    ran = kraftcheck("whatif", place, "--faults", "1", "--json", "-")
+    assert kc.whatif(place, faults=1).document == ran.document()
+
+
+def test_the_examples_of_the_page_run() -> None:
+    """Each `>>>` of the page gives what is written below it."""
+    flags = doctest.NORMALIZE_WHITESPACE
+    ran = doctest.testfile(str(DOCS / "how-to" / "python.md"), module_relative=False, optionflags=flags)
+    assert ran.attempted > 10
+    assert ran.failed == 0

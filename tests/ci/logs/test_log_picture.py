@@ -16,7 +16,7 @@ from kraftcheck.ci.logs.format import read
 from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR
 from tests.shared.commands import kraftcheck
 from tests.shared.places import TESTS
-from tests.solvers.drawings.test_log_drawing import read_back
+from tests.solvers.drawings.test_drawings import read_back
 
 
 def data(page: str) -> dict[str, Any]:

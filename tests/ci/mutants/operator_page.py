@@ -1,14 +1,23 @@
-"""The page of operator mutants: the score of the properties, from the outcomes that a command wrote."""
+"""The page of operator mutants: the score of the properties, from the outcomes that a command writes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from kraftcheck.ci.mutants.operators import Alive, SystemScore, judgement
+from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS
 from kraftcheck.properties.register.mutants import FURTHER
 from kraftcheck.solvers.mutants.operators import OF_CONDITIONS, OPERATORS
+
+
+def read_scores(path: Path) -> list[SystemScore]:
+    """The scores of a document; it is one of this version, or the test fails."""
+    systems = read_json(path)["systems"]
+    return [SystemScore(**{**one, "alive": tuple(Alive(**row) for row in one["alive"])}) for one in systems]
+
 
 HEAD = """# Operator mutants
 

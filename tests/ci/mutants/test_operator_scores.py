@@ -41,8 +41,7 @@ from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, mutate
 from kraftcheck.solvers.mutants.source import source_mutants
 from kraftcheck.solvers.program.fingerprint import Meaning
 from tests.ci.fuzz.bounds import bounded
-from tests.ci.mutants.operator_page import counted, kind, page, percent
-from tests.ci.mutants.scores import read_scores
+from tests.ci.mutants.operator_page import counted, kind, page, percent, read_scores
 from tests.shared.commands import kraftcheck
 
 MUTANTS = source_mutants(modules=["tests.gates"])

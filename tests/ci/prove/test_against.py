@@ -26,7 +26,7 @@ OPEN = evolve(
 def test_described_states_are_compared(of: str, tmp_path: Path) -> None:
     """A certificate agrees with rules that describe initial states, and leave fields of them open; a forged one not."""
     words = ["tests.ci.prove.test_against:OPEN"] if of == "finite" else [
-        "tests.solvers.smt.reading.test_empty_maps:POINTERS", "--n", "any", "--m", "any", "--search", "0"]  # fmt: skip
+        "tests.solvers.smt.reading.test_binders:POINTERS", "--n", "any", "--m", "any", "--search", "0"]  # fmt: skip
     prove, folder = ["prove", *words, "--quiet", "--workers", "1"], tmp_path / "open"
     assert "certificate: " in kraftcheck(*prove, "--certificate", folder).text
     assert check(folder).returncode == 0

@@ -1,30 +1,40 @@
-"""Shipped systems with rules of a user: changed there, nowhere else, on every engine."""
+"""Shipped systems with rules or choices of a user: changed there, nowhere else, on every engine."""
 
 from __future__ import annotations
 
 import inspect
 import itertools
 import re
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import evolve, field, frozen
 
 import kraftcheck as kc
 from kraftcheck.ci.prove import request
 from kraftcheck.ci.systems.added import DECIDED
+from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.systems.switches import check_switches
+from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.words import NOTED, RuleError
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.solvers.audit import traced_sample
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.theory import theory
+from tests.ci.systems.waiting import waiting
 from tests.shared.commands import kraftcheck
+from tests.shared.places import ROOT
+from tests.toys import CLOCK
 
 RULE = "election.elr.only-when-isr-empty"
 
@@ -261,3 +271,213 @@ def test_a_rule_that_is_replaced_by_itself_is_the_same() -> None:
         scope: dict[str, Any] = {}
         exec(f"def same({names}, rule):\n    return rule({names})\n", scope)
         assert program_of(changed(scope["same"], rule)) == before, rule
+
+
+NAME, RULES = "tests.ci.systems.waiting:WAITING", "fixed+elr-waits"
+SMALL = ("--brokers", "2", "--replication", "2", "--reassignment", "0", "--rules", RULES)
+FEW: dict[str, Any] = {"brokers": 2, "replication": 2, "reassignment": 0, "rules": RULES}
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a search on disk leaves, of the change."""
+    place = tmp_path_factory.mktemp("disk") / "out"
+    words = ("--engine", "disk", "--workers", "1", "--quiet", "--out", place)
+    assert kraftcheck("explore", NAME, *SMALL, *words).code == 12
+    return place
+
+
+def test_files_have_the_states_of_memory(out: Path) -> None:
+    """A query counts the states by a field of one's own as the search in memory does; the module is to be named."""
+    sql = "SELECT waited, count(*) AS n FROM states GROUP BY waited ORDER BY waited"
+    rows = kraftcheck("query", out, sql, "--system", NAME, "--json", "-").document()["rows"]
+    states = kc.explore(NAME, threads=1, properties=["leader-active"], **FEW).states()
+    assert [one[1] for one in rows] == [sum(one.waited is value for one in states) for value in (False, True)]
+    assert "whose module would be run; if you trust it, --system" in kraftcheck("query", out, sql).refusal()
+    seen = kraftcheck("query", out, "SELECT * FROM states WHERE waited ORDER BY depth", "--system", NAME, "--witness")
+    assert "waited: no -> yes" in seen.out
+
+
+def test_files_of_other_rules_are_refused(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once its author has taken a property away, files of the change are said to be of others."""
+    changed = waiting()
+    (own,) = [one for one in changed.parts if getattr(one, "kind", None) is kc.Property]
+    monkeypatch.setattr("tests.ci.systems.waiting.WAITING", changed.without(own))
+    ran = kraftcheck("query", out, "SELECT * FROM states LIMIT 1", "--system", NAME, "--witness")
+    assert (ran.code, "now it is only 61 of them, without always wait-ends" in ran.err) == (2, True)
+
+
+CHILD = """
+import pickle, sys
+from kraftcheck.ci.systems.subject import program
+from kraftcheck.solvers.program.fingerprint import fingerprint
+print(fingerprint(program(pickle.loads(sys.stdin.buffer.read()), compared=False)))
+"""
+
+
+def test_a_worker_gets_the_rules_of_the_user() -> None:
+    """A process that has loaded nothing traces what a sweep sends it, and runs the user's rules as this one does."""
+    pytest.importorskip("pyspark")
+    from kraftcheck.ci.spark.executor import pickled
+
+    chosen = subject(NAME, "tiny", {}, RULES)
+    words, sent = [sys.executable, "-c", CHILD], pickled(chosen)
+    ran = subprocess.run(words, input=sent, capture_output=True, cwd=ROOT, check=True)
+    assert ran.stdout.decode().strip() == fingerprint(trace(chosen.system, chosen.setting))
+    assert ran.stdout.decode().strip() != fingerprint(trace(waiting(), subject(NAME, "tiny", {}, "fixed").setting))
+
+
+@pytest.mark.slow
+def test_spark_and_its_sweep_take_it(out: Path, tmp_path: Path) -> None:
+    """Real Spark finds what the search on disk finds, and compares its rows with the user's rules on ints."""
+    pytest.importorskip("pyspark")
+    words = ("--engine", "spark", "--workers", "1", "--quiet", "--out", tmp_path / "out")
+    assert kraftcheck("explore", NAME, *SMALL, *words).code == 12
+    for place in (tmp_path / "out", out):
+        swept = kraftcheck("sweep", place, "--system", NAME, "--fraction", "0.05", "--workers", "1")
+        assert (swept.code, swept.out.rstrip().endswith(" 0 disagreements")) == (0, True)
+
+
+@pytest.mark.slow
+def test_a_certificate_is_of_the_rules_of_the_user(tmp_path: Path) -> None:
+    """What is proven of a change is compared with its rules; with the choice off, it is of another system."""
+    pytest.importorskip("cvc5")
+    asked = ("--property", "wait-ends", "--search", "20000", "--workers", "1", "--quiet")
+    bounds = SMALL[:-1]
+    assert kraftcheck("prove", NAME, *bounds, RULES, *asked, "--certificate", tmp_path / "it").code == 0
+    assert kraftcheck("prove", NAME, *bounds, RULES, *asked, "--against", tmp_path / "it").code == 0
+    assert kraftcheck("prove", NAME, *bounds, "fixed", *asked, "--against", tmp_path / "it").code == EXIT_DISAGREEMENT
+
+
+@pytest.mark.slow
+def test_a_proof_for_any_number_takes_it() -> None:
+    """The field, the rule and the action of a change are part of a proof for any number of brokers."""
+    proven = kc.prove(NAME, scope="tiny", rules=RULES, properties=["wait-ends"], brokers="any", search_states=20_000)
+    assert isinstance(proven.verdict("wait-ends"), kc.Holds)
+
+
+def test_a_trace_of_it_is_replayed_and_walked_on(tmp_path: Path) -> None:
+    """`trace` and `step` follow a counterexample by the user's rules, and refuse to run a module that is not named."""
+    words = ("--property", "unfenced-candidate-leads", "--quiet", "--workers", "1", "--out", tmp_path)
+    assert kraftcheck("explore", NAME, *SMALL, *words).code == 12
+    file = tmp_path / "unfenced-candidate-leads.itf.json"
+    assert "fails: unfenced-candidate-leads" in kraftcheck("trace", file, "--system", NAME).out
+    assert "if you trust it, --system" in kraftcheck("trace", file).refusal()
+    walked = kraftcheck("step", NAME, "--from", file, given="state\n")
+    assert "waited" in walked.out + walked.err
+
+
+def test_what_explains_no_liveness_says_so() -> None:
+    """`explain` drops the conditions of the user's action too; of a property of liveness it says that it does not."""
+    ran = kraftcheck("explain", NAME, *SMALL, "--action", "enough", "--workers", "1", "--quiet")
+    assert ran.code == 0
+    assert "enough" in ran.out
+
+
+PAGE = (ROOT / "docs" / "how-to" / "variants.md").read_text(encoding="utf-8")
+OWN_NAME = "postbox:POSTBOX"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working folder outside the package that holds the page's module."""
+    (tmp_path / "postbox.py").write_text(PAGE.partition("```python\n")[2].partition("```")[0], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    yield tmp_path
+    sys.modules.pop("postbox", None)
+
+
+def module() -> ModuleType:
+    """The page's module, imported."""
+    subject(OWN_NAME, None, {}, None)
+    return sys.modules["postbox"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_commands_of_the_page_do_what_it_says() -> None:
+    """All holds at base, each choice refutes the property that names it, and several may be switched at once."""
+    listed = PAGE.partition("```text\n")[2].partition("```")[0].splitlines()
+    codes = [kraftcheck(*line.split()[1:], *(["--quiet"] if "explore" in line else [])).code for line in listed]
+    assert codes == [0, 0, 12, 12]
+    told = kraftcheck("explore", OWN_NAME, "--rules", "base+lossy-network", "--json", "-", "--quiet").document()
+    verdicts = {row["id"]: row["verdict"] for row in told["properties"]}
+    assert verdicts == {
+        "nothing-lost": "refuted", "nothing-twice": "holds", "shows-arrival": "holds", "deadlock": "holds",
+    }  # fmt: skip
+    assert told["rules"] == "base+lossy-network"
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_setting_has_the_users_record() -> None:
+    """`setting.rules` is of the user's class, by the default preset, by switches, and without the command line."""
+    own = module()
+    assert own.POSTBOX.setting().rules == subject(OWN_NAME, None, {}, None).setting.rules == own.PostboxRules()
+    lossy = subject(OWN_NAME, None, {}, "base+lossy-network")
+    assert lossy.setting.rules == own.PostboxRules(lossy_network=True)
+    assert "--rules base+lossy-network" in lossy.command()
+
+
+@pytest.mark.usefixtures("folder")
+def test_list_shows_the_users_choices() -> None:
+    """Preset, variants with their sentences, and what they refute; as text and as a document."""
+    out = kraftcheck("list", OWN_NAME).out
+    assert "base: each choice of the system off" in out
+    assert "a letter on its way may be lost" in out
+    told = kraftcheck("list", OWN_NAME, "--json", "-").document()
+    assert [one["name"] for one in told["variants"]] == ["lossy-network", "delivers-twice"]
+    assert list(told["rules"]) == ["base"]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("fixed", "unknown rule set 'fixed'; did you mean base?"),
+        ("base+lossy", "unknown variant 'lossy' in 'base+lossy'; did you mean lossy-network?"),
+        ("base-lossy-network", "--rules base-lossy-network: lossy-network is off in base already; leave out -lossy"),
+    ],
+)
+def test_unknown_and_idle_switches_are_refused(rules: str, message: str) -> None:
+    """As with Kafka's rules, a name that is not known, and a switch of what is so already."""
+    assert kraftcheck("explore", OWN_NAME, "--rules", rules).refusal().startswith(message)
+
+
+@frozen
+class Idle:
+    unread: bool = False
+
+
+def test_a_choice_that_changes_nothing_is_refused() -> None:
+    """A choice that no part of the system reads gets no verdict."""
+    chosen = subject("tests.toys:CLOCK", None, {}, None)
+    unread = evolve(CLOCK, rules=Idle)
+    chosen = evolve(chosen, whole=unread, rules="base+unread", setting=unread.setting(rules=Idle(unread=True)))
+    with pytest.raises(Refusal, match=r"base\+unread: unread changes nothing in .* --scope default, nor at another"):
+        check_switches(chosen)
+
+
+@frozen
+class OnByDefault:
+    wrong: bool = True
+
+
+@frozen
+class Numbered:
+    wrong: int = field(default=0)
+
+
+@pytest.mark.parametrize("rules", [True, OnByDefault, Numbered, int, (OnByDefault,), (PartitionRules, OnByDefault)])
+def test_what_declares_no_choices_is_refused(rules: object) -> None:
+    """A truth, a class that is no record of choices that are off, and groups that are not Kafka's: one line."""
+    with pytest.raises(Refusal, match=r"^clock: "):
+        properties_of("clock", evolve(CLOCK, rules=rules), CLOCK.setting())
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_refuting_variant_has_to_exist() -> None:
+    """`refuted_by` names choices of the system."""
+    system = module().POSTBOX
+    claims = [evolve(claim, refuted_by=("lossy",)) for claim in system.properties(system.setting())]
+    with pytest.raises(Refusal, match="refuted_by names the unknown variant 'lossy'; did you mean lossy-network"):
+        properties_of(OWN_NAME, evolve(system, properties=lambda _: claims), system.setting())

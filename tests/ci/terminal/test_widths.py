@@ -18,7 +18,7 @@ import pytest
 from rich.cells import cell_len
 
 from kraftcheck.ci.dataset.engine import Answer
-from kraftcheck.ci.explore.query import print_answer
+from kraftcheck.ci.explore.export import print_answer
 from kraftcheck.ci.terminal.console import COMMAND, console
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT, TESTS

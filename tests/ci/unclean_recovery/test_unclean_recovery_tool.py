@@ -1,26 +1,35 @@
-"""The unclean-recovery tool: what brokers answer, whom it chooses, its options, and its files."""
+"""The unclean-recovery tool: what brokers answer, whom it chooses, its options, files, and the KIP's Test Plan."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster, PartitionDescription, running_cluster
+from kraftcheck.ci.conformance.findings.scenario import layout, state
+from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.logs.recovery.snapshot import read_snapshot
+from kraftcheck.model.controller.brokers import expire_session
+from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.controller.elections import MOST_DESIGNATED
 from kraftcheck.model.rules.ruleset import RIGHT, parse
-from kraftcheck.model.unclean_recovery.choice import NOBODY, Answer, best
 from kraftcheck.model.unclean_recovery.tool import (
     INTERRUPTED,
     MOST_PARTITIONS,
+    NOBODY,
     NOT_SERVED,
     TRANSIENT,
+    Answer,
     RemoteBroker,
     ReplicaLog,
     Retries,
     Rights,
+    best,
     designate_all,
     inquire,
     replica_log_info,
@@ -298,3 +307,210 @@ SHOW, ALL = "--show-replica-info", "--all-offline-partitions"
 def test_options_exclude_each_other(words: tuple[object, ...], says: str) -> None:
     """What cannot be meant is refused in one line."""
     assert says in kraftcheck("unclean-recovery", "--snapshot", OUTAGE, *words).refusal()
+
+
+ONE = {"partitions": [{"topic": "t", "partition": 0, "designatedLeader": 1}]}
+
+
+def elect(path: Path, kind: str, *words: object) -> Any:
+    """Elections in a snapshot."""
+    return kraftcheck("elect-leaders", "--snapshot", path, "--election-type", kind, *words)
+
+
+def set_at(document: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    """The document with one value changed; the path has dots."""
+    *way, last = [int(part) if part.isdecimal() else part for part in path.split(".")]
+    inner: Any = document
+    for part in way:
+        inner = inner[part]
+    inner[last] = value
+    return document
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        ("version", 2, "version: 2 is not known"),
+        ("colour", 1, "colour: unknown key"),
+        ("brokers.1.id", 0, "brokers: an id is listed twice"),
+        ("brokers.1.answer_ms", 0, "brokers[1].answer_ms: 0 is out of range"),
+        ("brokers.1.logs.0.log_end_offset", -1, "brokers[1].logs[0].log_end_offset: -1 is out of range"),
+        ("brokers.1.logs.0.last_written_epoch", None, "brokers[1].logs[0].last_written_epoch: an integer"),
+        ("brokers.1.logs.0.error", "OOPS", "brokers[1].logs[0].error: OOPS is not the name of an error"),
+        ("brokers.1.logs.1.partition", 0, "brokers[1].logs[1]: orders-0 is listed twice"),
+        ("topics.0.partitions.0.leader", 9, "topics[0].partitions[0].leader: 9 is no replica"),
+        ("topics.0.partitions.0.isr", [9], "topics[0].partitions[0].isr"),
+        ("topics.0.partitions.0.replicas", [], "topics[0].partitions[0].replicas: each replica once"),
+        ("topics.0.partitions.0.directories", ["UNASSIGNED"], "directories: 1 directories for 3 replicas"),
+        ("topics.0.partitions.1.partition", 0, "topics[0].partitions[1].partition: 0 is listed twice"),
+        ("topics.0.partitions.0.partition", 9, "partition 0 is missing"),
+        ("topics.0.config", {"min.insync.replicas": "many"}, "the controller does not answer"),
+        ("controller_failures", "x", "controller_failures: an integer is wanted"),
+        ("operator", {"describe": "orders"}, "operator.describe: a list is wanted"),
+    ],
+)
+def test_a_malformed_snapshot_is_one_line(tmp_path: Path, path: str, value: object, says: str) -> None:
+    """The file and the key are named, and the file stays as it is."""
+    file = written(tmp_path / "c.json", set_at(outage(), path, value))
+    before = file.read_bytes()
+    ran = kraftcheck("unclean-recovery", "--snapshot", file, "--all-offline-partitions", "--automated-recovery")
+    assert says in ran.refusal()
+    assert str(file) in ran.refusal()
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ({}, "partitions: missing"),
+        ({"partitions": []}, "none is listed"),
+        ({"partitions": [{"topic": "t"}]}, "partitions[0].partition: missing"),
+        ({"partitions": [{"topic": "t", "partition": 0}]}, "partitions[0].designatedLeader: missing"),
+        ({"partitions": [*ONE["partitions"], *ONE["partitions"]]}, "t-0 is listed twice"),
+    ],
+)
+def test_a_malformed_list_is_one_line(tmp_path: Path, document: object, says: str) -> None:
+    """Every entry of a designated election names topic, partition and leader, once."""
+    path = written(tmp_path / "c.json", cluster({1: []}))
+    listed = written(tmp_path / "l.json", document)
+    assert says in elect(path, "designated", "--path-to-json-file", listed).refusal()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "give one of --path-to-json-file"),
+        (("--topic", "t", "--partition", 0, "--all-topic-partitions"), "give one of --path-to-json-file"),
+        (("--topic", "t"), "--topic and --partition go together"),
+        (("--all-topic-partitions",), "DESIGNATED needs a leader for each partition"),
+    ],
+)
+def test_the_ways_to_name_partitions_exclude_each_other(tmp_path: Path, words: tuple[object, ...], says: str) -> None:
+    """One way, and a file for designated elections."""
+    path = written(tmp_path / "c.json", cluster({1: []}))
+    assert says in elect(path, "designated", *words).refusal()
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({}, None),
+        ({"brokers.1.fenced": True}, "ELIGIBLE_LEADERS_NOT_AVAILABLE"),
+        ({"brokers.1.in_controlled_shutdown": True}, "ELIGIBLE_LEADERS_NOT_AVAILABLE"),
+        ({"topics.0.partitions.0.replicas": [0, 2]}, "ELIGIBLE_LEADERS_NOT_AVAILABLE"),
+        ({"brokers.1.dirs": ["AAAAAAAAAAAAAAAAAAAAZQ"],
+          "topics.0.partitions.0.directories": ["MIGRATING", "AAAAAAAAAAAAAAAAAAAAZg"]},
+         "ELIGIBLE_LEADERS_NOT_AVAILABLE"),
+        ({"topics.0.name": "other"}, "UNKNOWN_TOPIC_OR_PARTITION: there is no t-0; did you mean other?"),
+        ({"operator": {"cluster_action": False}}, "CLUSTER_AUTHORIZATION_FAILED"),
+        ({"controller_failures": 4}, "NOT_CONTROLLER"),
+    ],
+)  # fmt: skip
+def test_who_may_be_designated(tmp_path: Path, change: dict[str, object], error: str | None) -> None:
+    """An unfenced replica in an online directory, not leaving, asked for by somebody who may."""
+    document = cluster({1: []})
+    for where, value in change.items():
+        set_at(document, where, value)
+    path = written(tmp_path / "c.json", document)
+    ran = elect(path, "DESIGNATED", "--path-to-json-file", written(tmp_path / "l.json", ONE))
+    assert (ran.code, ran.err) == ((0, "") if error is None else (1, f"t-0: failed: {error}\n"))
+    assert partition_in(path)["leader"] == (1 if error is None else -1)
+
+
+def test_a_preferred_election_moves_the_leader_back(tmp_path: Path) -> None:
+    """The first replica takes over where it is in the ISR; where it is not, the leader stays."""
+    document = cluster({1: [], 2: []}, partitions=2)
+    document["brokers"][0]["fenced"] = False
+    for entry, isr in zip(document["topics"][0]["partitions"], ([0, 1], [1, 2]), strict=True):
+        entry.update(leader=1, isr=isr, elr=[])
+    path = written(tmp_path / "c.json", document)
+    ran = elect(path, "preferred", "--all-topic-partitions")
+    assert (ran.code, ran.err) == (1, "t-1: failed: PREFERRED_LEADER_NOT_AVAILABLE\n")
+    assert [partition_in(path, n)["leader"] for n in range(2)] == [0, 1]
+
+
+def test_the_result_can_go_elsewhere(tmp_path: Path) -> None:
+    """`--output` leaves the snapshot alone, `--dry-run` writes neither."""
+    path = written(tmp_path / "c.json", cluster({1: [log(0, 1, 5)]}))
+    before, other = path.read_bytes(), tmp_path / "after.json"
+    words = ("--topic", "t", "--partition", 0, "--output", other)
+    assert elect(path, "unclean", *words, "--dry-run").code == 0
+    assert not other.exists()
+    assert elect(path, "unclean", *words).code == 0
+    assert (path.read_bytes(), partition_in(other)["leader"]) == (before, 1)
+
+
+PLAN_RULES = "fixed+designated-elections"
+NEWEST = known_versions()[-1]
+RECORDS = 50
+
+
+def snapshot(ended: dict[int, tuple[int, int]], **fields: Any) -> dict[str, Any]:
+    """Brokers 0 to 2 with one partition of topic `t`; epoch of the last record and end of the log by broker."""
+    logs = {broker: [log(0, *kept)] for broker, kept in ended.items()}
+    document = cluster({broker: logs.get(broker, []) for broker in (1, 2)})
+    document["topics"][0]["partitions"][0].update(fields)
+    return document
+
+
+@pytest.mark.parametrize("elr", [True, False])
+def test_the_tool_brings_back_a_partition_whose_isr_was_killed(tmp_path: Path, elr: bool) -> None:
+    """The last ISR member is killed: offline; the tool elects a replica outside the ISR, and nothing else changes."""
+    document = snapshot({1: (4, 70), 2: (4, 80)}, isr=[0], elr=[], leader=0)
+    document["brokers"][0].update(fenced=False)
+    document["features"] = {"elr_enabled": elr}
+    path = written(tmp_path / "cluster.json", document)
+    before, rules = read_snapshot(path, parse(PLAN_RULES)), parse(PLAN_RULES)
+    killed = commit(before.controller, expire_session(before.controller, 0, rules), rules)
+    document = before.after(killed)
+    document["brokers"][0].update(fenced=True)
+    written(path, document)
+    offline = partition_in(path)
+    assert (offline["leader"], offline["isr"], offline["elr"]) == ((-1, [], [0]) if elr else (-1, [0], []))
+    ran = kraftcheck("unclean-recovery", "--snapshot", path, "--all-offline-partitions", "--automated-recovery")
+    assert (ran.code, ran.last) == (0, "1 partition(s), 0 failed (exit 0)")
+    online = partition_in(path)
+    assert (online["leader"], online["isr"], online["replicas"]) == (2, [2], [0, 1, 2])
+    assert online["leader_recovery_state"] == "RECOVERING"
+
+
+def described(place: Path, one: PartitionDescription, ended: int) -> Path:
+    """A snapshot of a live partition whose replica on broker 2 alone answers, with a log of so many records."""
+    lists = {"replicas": list(one.replicas), "isr": list(one.isr), "elr": list(one.elr)}
+    document = snapshot({2: (1, ended)}, **lists, leader=one.leader)
+    document["brokers"][1].update(fenced=True, answer_ms=None)
+    return written(place, document)
+
+
+def killed_isr(running: KafkaCluster) -> PartitionDescription:
+    """Broker 2 falls out of the ISR and misses records, the others are killed, broker 2 comes back."""
+    running.create("t", [(0, 1, 2)])
+    running.admin.produce("t", 0, RECORDS)
+    running.kill(2)
+    running.wait_for_isr_without("t", 2)
+    running.admin.produce("t", 0, RECORDS)
+    for broker in (1, 0):
+        running.kill(broker)
+        if broker:
+            running.wait_for_isr_without("t", broker)
+    running.start(2)
+    running.wait_until_unfenced(2)
+    running.wait_until_fenced(0)
+    running.wait("the partition is offline", lambda: running.partition("t").leader == -1)
+    return running.partition("t")
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("kafka")
+def test_a_live_partition_comes_back_with_the_leader_that_the_tool_chooses(tmp_path: Path) -> None:
+    """The partition stays offline by itself; the tool chooses the replica that an unclean election then elects."""
+    with running_cluster(NEWEST, tmp_path / "cluster", layout(0, 1, 2)) as running:
+        offline = killed_isr(running)
+        assert 2 not in (*offline.isr, *offline.elr), state(offline)
+        path = described(tmp_path / "snapshot.json", offline, RECORDS)
+        ran = kraftcheck("unclean-recovery", "--snapshot", path, "--all-offline-partitions", "--automated-recovery")
+        assert (ran.code, partition_in(path)["leader"]) == (0, 2)
+        assert running.elect("UNCLEAN", "t", 0) == ""
+        running.wait("the partition is online", lambda: running.partition("t").leader == 2)
+        assert running.partition("t").isr == (2,)
+        assert running.admin.ask("end offset", topic="t", partition=0) == RECORDS

@@ -1,21 +1,36 @@
-"""`kraftcheck check`: strict in both directions."""
+"""`kraftcheck check`: strict in both directions, in several processes, with proofs, and of nothing."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kraftcheck.ci.run import fanout
+from kraftcheck.ci.run.fanout import LostPart
+from kraftcheck.ci.run.judged import JudgedProperty
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.terminal.files import MARK
-from kraftcheck.ci.verdicts import command
-from kraftcheck.ci.verdicts.command import last_line
-from kraftcheck.properties.register.proofs import NOT_PROVEN
-from kraftcheck.properties.register.verdicts import EXPECTED
+from kraftcheck.ci.terminal.interrupts import Interrupted, descendants
+from kraftcheck.ci.verdicts import command, row
+from kraftcheck.ci.verdicts.command import check_rows, last_line, unexpected_code
+from kraftcheck.ci.verdicts.row import ExploredRow, ProofRow, RowOptions, RowPart
+from kraftcheck.properties.register import verdicts as nothing
+from kraftcheck.properties.register.verdicts import ANY_NUMBER, CERTIFIED, EXPECTED, LONG, NOT_PROVEN, Row, proofs_named
+from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.exploration import explore as explorer
 from kraftcheck.solvers.smt.queries import Effort
-from tests.shared.commands import kraftcheck
+from tests.ci.verdicts.reports.reading import cases, read_junit
+from tests.shared.commands import Ran, kraftcheck, start
 
 FIXED = ("elections", "tiny", "fixed")
 SNAPSHOT = ("elections", "tiny", "kafka-4.0")
@@ -97,7 +112,7 @@ def test_a_row_is_proven_as_well(
 def test_a_proof_that_fails_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """A claim that must be proven and is not is exit 22; what a check proves is in its document."""
     monkeypatch.setitem(NOT_PROVEN, FIXED, ())  # type: ignore[arg-type]
-    monkeypatch.setattr("kraftcheck.ci.verdicts.proofs.EFFORT", Effort(timeout=0.001))
+    monkeypatch.setattr("kraftcheck.ci.verdicts.row.EFFORT", Effort(timeout=0.001))
     ran = checked(FIXED, "--workers", "1", "--json", "-")
     told = ran.document()
     assert told["exit_code"] == ran.code == 22
@@ -175,3 +190,236 @@ def test_a_check_of_everything_says_what_it_will_do(monkeypatch: pytest.MonkeyPa
     first, *_ = kraftcheck("check", "--built-in", "--workers", "1").out.splitlines()
     assert first.startswith("1 rows of what comes with kraftcheck, minutes in all: SYSTEM, --scope and --rules choose")
     assert "what comes with kraftcheck" not in kraftcheck("check", "--built-in", "--workers", "1", "--quiet").out
+
+
+SHORT, PROVEN = ("zk-jbod", "jobs", "kip"), ("zk-jbod", "jobs", "fixed")
+OPTIONS = RowOptions(search_budget(2, 1 << 30), quiet=True, place=None, documented=False)
+
+
+def explored(row: Row) -> ExploredRow:
+    """A search of a row that found nothing."""
+    return ExploredRow(row, (), 1, 1, 0, 0.0, 0.0, (), None, Audit(0, 0, 0, 0, True, ""))
+
+
+def proof(row: Row) -> ProofRow:
+    """A proof of nothing about a row."""
+    return ProofRow(row, {}, 0, 0.0, stopped=False)
+
+
+class Answers:
+    """A pool whose processes have answered already, but for rows of which there is no answer."""
+
+    _processes: Mapping[int, Any] = {}
+
+    def __init__(self, answers: Mapping[Row, Sequence[RowPart]], submitted: Callable[[], None] = lambda: None) -> None:
+        self.answers, self.submitted = answers, submitted
+
+    def __call__(self, *words: object) -> Answers:
+        """The pool, as its class makes it."""
+        return self
+
+    def submit(self, task: object, row: Row, *words: object) -> Future[Sequence[RowPart]]:
+        """The answer about a row."""
+        self.submitted()
+        answer: Future[Sequence[RowPart]] = Future()
+        if row in self.answers:
+            answer.set_result(self.answers[row])
+        return answer
+
+    def shutdown(self, cancel_futures: bool) -> None:
+        """Nothing is to be ended."""
+
+
+def plain(text: str) -> str:
+    """An output without its times."""
+    return re.sub(r"[ +]+\d+\.\d s", " T", text)
+
+
+def test_two_processes_say_what_one_says(tmp_path: Path) -> None:
+    """Rows, their order, their proofs, the document, the traces and the exit code are those of one process."""
+    outputs, documents = [], []
+    for workers in (1, 2):
+        place = tmp_path / str(workers)
+        words = ("--scope", "jobs", "-v", "--quiet", "--json", place.with_suffix(".json"), "--out", place)
+        ran = kraftcheck("check", "zk-jbod", *words, "--workers", workers)
+        assert (ran.code, ran.err) == (0, "")
+        outputs.append(plain(ran.out))
+        found = json.loads(place.with_suffix(".json").read_text())
+        for run in found["runs"]:
+            del run["seconds"], run["rates"], run["states"]["bytes_per_state"]
+        documents.append((found, {str(path.relative_to(place)) for path in place.rglob("*.itf.json")}))
+    assert outputs[0] == outputs[1]
+    assert documents[0] == documents[1]
+    assert [line.split()[2] for line in outputs[0].splitlines()[:3]] == ["kip", "fixed", "fixed"]
+
+
+class Fatal:
+    """A value that ends the process that reads it."""
+
+    def __reduce__(self) -> Any:
+        """End."""
+        return os._exit, (3,)
+
+
+def test_a_process_that_ends_is_no_pass() -> None:
+    """Where a process has ended there is an error that names a row, and no verdict."""
+    options = RowOptions(OPTIONS.budget, quiet=True, place=Fatal(), documented=False)  # type: ignore[arg-type]
+    with pytest.raises(LostPart, match=r"the process that was asked about .*zk-jbod.* has ended"):
+        list(check_rows([SHORT, PROVEN], (), options))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (),
+        (explored(PROVEN),),
+        (proof(PROVEN),),
+        (explored(PROVEN), proof(SHORT)),
+        (explored(SHORT), proof(SHORT)),
+        (explored(PROVEN), proof(PROVEN), proof(PROVEN)),
+    ],
+    ids=["nothing", "no-proof", "no-search", "another-proof", "another-row", "two-proofs"],
+)
+def test_a_row_that_is_not_whole_is_an_error(parts: Sequence[RowPart], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search and the proofs that are expected, all of the row that was asked for: nothing else counts."""
+    answers = {SHORT: (explored(SHORT),), PROVEN: parts}
+    monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers(answers))
+    with pytest.raises(LostPart, match="has not told every part of it"):
+        list(check_rows([SHORT, PROVEN], [PROVEN], OPTIONS))
+
+
+def test_rows_are_shown_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows with proofs are begun first; all are shown in the order that was asked for."""
+    answers = {row: (explored(row), *[proof(row)] * (row == PROVEN)) for row in EXPECTED if row[0] == "zk-jbod"}
+    monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers(answers))
+    assert [*check_rows([*answers], [PROVEN], OPTIONS)] == [part for row in answers for part in answers[row]]
+
+
+def test_a_stop_leaves_out_what_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a signal the rows that are ready are shown, and no other."""
+    monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers({SHORT: (explored(SHORT),)}))
+    parts = check_rows([SHORT, PROVEN], (), OPTIONS)
+    assert next(parts) == explored(SHORT)
+    signal.raise_signal(signal.SIGTERM)
+    assert [*parts] == []
+
+
+def test_a_stop_before_all_rows_has_nothing_to_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no row is ready the work is interrupted."""
+    pool = Answers({}, lambda: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(fanout, "ProcessPoolExecutor", pool)
+    with pytest.raises(Interrupted, match="before there was anything to report"):
+        list(check_rows([SHORT, PROVEN], (), OPTIONS))
+
+
+@pytest.mark.slow
+def test_processes_do_not_outlive_the_check() -> None:
+    """Where the check is killed, which it cannot hear, its processes end too."""
+    check = start(("check", "--quiet", "--workers", 2))
+    deadline = time.monotonic() + 60
+    while len(children := descendants(check.pid)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(3)
+    check.kill()
+    check.communicate()
+    assert len(children) >= 3
+    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert [child for child in children if Path(f"/proc/{child}").exists()] == []
+
+
+BUDGET = search_budget(1, 1 << 30)
+
+
+def faults(part: RowPart) -> list[JudgedProperty]:
+    """What is not as expected of a search or a proof."""
+    return [one for one in part.run().properties if not one.passed]
+
+
+def proved(row: tuple[str, str, str]) -> Ran:
+    """The check of one row, without its exploration's details."""
+    return kraftcheck("check", row[0], "--scope", row[1], "--rules", row[2], "--quiet", "--workers", "1")
+
+
+def test_a_theorem_for_any_number_is_part_of_the_check() -> None:
+    """A row of the check is proven for any number of brokers too, from the claims named and nothing else."""
+    (row,) = ANY_NUMBER
+    assert row in EXPECTED
+    proof_row = row._of_any_number(row, BUDGET, quiet=True)
+    assert proof_row.proven == [*proof_row.proofs] == list(ANY_NUMBER[row])
+    assert {one.passed for one in proof_row.run().properties} == {True}
+    assert proof_row.subject().setting.text().split(",")[0] == "brokers any"
+    assert "and of brokers (so with 2, 3, 5), " in proof_row.line("as expected")
+
+
+def test_what_is_not_proven_for_any_number_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that does not follow from those named is no pass: exit 22."""
+    (row,) = ANY_NUMBER
+    monkeypatch.setitem(ANY_NUMBER, row, ("leader-active",))  # type: ignore[arg-type]
+    (one,) = faults(row._of_any_number(row, BUDGET, quiet=True))
+    assert (one.id, one.expected, one.verdict, unexpected_code(one)) == ("leader-active", "holds", "unknown", 22)
+
+
+@pytest.mark.slow
+def test_a_certificate_is_part_of_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cvc5 confirms the certificate of one proof; where it does not, the check ends with exit 24."""
+    pytest.importorskip("cvc5")
+    assert CERTIFIED in NOT_PROVEN
+    ran = proved(CERTIFIED)
+    assert ran.code == 0
+    assert ", confirmed by cvc5 " in ran.out
+    broken = subprocess.CompletedProcess([], 1, "0001-a.smt2: sat, not unsat\n", "")
+    monkeypatch.setattr(row, "check_certificate", lambda place: _of_a_folder(place, broken))
+    ran = proved(CERTIFIED)
+    assert ran.code == 24
+    assert "cvc5 does not confirm the certificate: 0001-a.smt2: sat, not unsat" in ran.err
+
+
+def _of_a_folder(place: Path, answer: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """An answer about a certificate that was written."""
+    assert (place / "index.json").exists()
+    return answer
+
+
+def test_without_cvc5_the_check_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate that nobody proved is no confirmed one."""
+    monkeypatch.setattr(row, "installed", lambda name: False)
+    ran = proved(CERTIFIED)
+    assert ran.code == 0
+    assert "cvc5 is not installed, and was not asked" in ran.text
+    assert "confirmed" not in ran.out
+
+
+def test_long_proofs_are_left_to_checks_that_name_a_scope() -> None:
+    """A check that names no scope proves every row but the long ones; one that does proves those too."""
+    assert proofs_named(()) == NOT_PROVEN.keys() - LONG
+    assert proofs_named(("small",)) == NOT_PROVEN.keys() > LONG
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", sorted(LONG), ids=" ".join)
+def test_a_long_proof_is_as_expected(row: tuple[str, str, str]) -> None:
+    """A check that names the scope proves a long row, and finds the claims proven that it expects."""
+    ran = proved(row)
+    assert ran.code == 0
+    assert " queries for any number of steps, " in ran.out
+
+
+ROW = ("check", "elections", "--scope", "small", "--rules", "kafka-3.9", "--built-in", "--quiet", "-v")
+
+
+def test_a_claim_without_a_case_is_vacuous_in_its_cell() -> None:
+    """Below ELR no member of one can be lost: the cells say so, and the row is as expected."""
+    ran = kraftcheck(*ROW)
+    cells = {line.split()[0]: line.split()[1:] for line in ran.out.splitlines() if line and "  " in line}
+    assert cells["elr-within-replicas"] == cells["clean-restart-keeps-elr"] == ["vacuous"]
+    assert ran.code == 0
+
+
+def test_a_claim_that_has_a_case_is_not_taken_for_vacuous(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the data says that a claim holds of nothing and a state is a case of it, the check and its report fail."""
+    monkeypatch.setitem(nothing.OF_NOTHING, ("elections", "kafka-3.9"), ("leader-in-isr",))  # type: ignore[arg-type]
+    ran = kraftcheck(*ROW, "--junit", tmp_path / "out.xml")
+    assert ran.code == 21
+    assert cases(read_junit(tmp_path / "out.xml"))["leader-in-isr"] == "failure unexpected"
+    assert "UNEXPECTED elections small kafka-3.9 leader-in-isr: expected vacuous, got holds of some case" in ran.out

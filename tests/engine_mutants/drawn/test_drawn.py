@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine_mutants.drawn.campaign import RAN, WORDS, judgements
-from tests.engine_mutants.drawn.children import in_child
-from tests.engine_mutants.drawn.mutants import mutants_of
-from tests.engine_mutants.drawn.operators import OF_PYTHON, changes
+from tests.engine_mutants.drawn.campaign import RAN, WORDS, in_child, judgements
+from tests.engine_mutants.drawn.mutants import OF_PYTHON, changes, mutants_of
 from tests.shared.places import ROOT
 
-SIZES = "tests/solvers/smt/reading/test_sizes.py"
+SIZES = "tests/solvers/smt/reading/test_quantified.py"
 QUICK = (f"{SIZES}::test_equal_brokers_keep_sets_of_one_size",
          f"{SIZES}::test_what_one_broker_keeps_without_another_is_not_the_other_way_round")  # fmt: skip
 SHAPES = "solvers/smt/reading/set_shapes.py"
@@ -118,13 +116,13 @@ def test_a_judgement_is_of_a_mutant_that_there_is() -> None:
 
 def test_a_mutant_is_applied_for_a_while() -> None:
     """Meanwhile the function runs the changed code, and afterwards its own."""
-    from kraftcheck.solvers.smt.reading import polarity
+    from kraftcheck.solvers.smt import instances
 
-    right = {name: one.__code__ for name, one in vars(polarity).items() if hasattr(one, "__code__")}
-    mutant = next(mutants_of(ROOT / "solvers" / "smt" / "reading" / "polarity.py"))
+    right = {name: one.__code__ for name, one in vars(instances).items() if hasattr(one, "__code__")}
+    mutant = next(mutants_of(ROOT / "solvers" / "smt" / "instances.py"))
     with mutant.applied():
-        assert vars(polarity)[mutant.function].__code__ != right[mutant.function]
-    assert vars(polarity)[mutant.function].__code__ is right[mutant.function]
+        assert vars(instances)[mutant.function].__code__ != right[mutant.function]
+    assert vars(instances)[mutant.function].__code__ is right[mutant.function]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.examples.published.bench import main
+from tests.examples.published.models import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

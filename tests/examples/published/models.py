@@ -1,18 +1,23 @@
-"""What is published about the models that are written anew here: their sizes, and how long TLC took.
-
-The numbers are those of the manifests of the TLA+ Examples: distinct states, states generated, states on the longest of
-the shortest paths, and TLC's time, which the authors give roughly. A model that the manifests give no numbers of
-(`source` says so) has those that TLC prints for it. So has EWD840, of which the manifest says a depth of 10: TLC with
-one worker, which searches level by level, prints 9 for the same text.
-"""
+"""What is published about the models that are written anew here, and how long a search of each takes."""
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
 
-from attrs import field, frozen
+import pytest
+from attrs import evolve, field, frozen
 
+import kraftcheck as kc
+from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.exploration.explore import Exploration
+from kraftcheck.solvers.tla.module import TooWide, module
+from tests.shared.tlc import tlc
 
 MANIFEST, TLC = "manifest", "TLC's output"
 
@@ -55,7 +60,6 @@ def system_at(place: str) -> System:
     return found
 
 
-
 MODELS = [
     Model("consensus.consensus:CONSENSUS", "PaxosHowToWinATuringAward/MCConsensus", 4, 2, 1, 4),
     Model("consensus.consensus:INDUCTIVE_CONSENSUS", "Paxos/MCConsensus", 4, 1, 1, 7),
@@ -84,3 +88,101 @@ MODELS = [
     Model("paxos_commit:PAXOS_COMMIT", "transaction_commit/PaxosCommit", 1_321_761, 28, 60, slow=True),
     Model("consensus.termination:EWD998", "ewd998/EWD998, three nodes", 1_520_618, 59, None, slow=True, source=TLC),
 ]  # fmt: skip
+
+
+TLC_STATES = 50_000
+"""TLC runs for larger models only where they are named."""
+
+HEADING = (f"{'model':<28}{'distinct':>11}{'depth':>7}{'compile s':>11}{'search s':>10}{'states/s':>12}"
+           f"{'TLC, published s':>18}{'TLC, here s':>13}{'ratio':>8}")  # fmt: skip
+
+
+@frozen
+class Row:
+    """What was measured of a model.
+
+    Attributes:
+        model: the model.
+        found: what the search found, in one thread, with code that was compiled for it.
+        tlc_seconds: how long TLC took for the module of the same system, in one thread; None: it was not run.
+    """
+
+    model: Model
+    found: Exploration
+    tlc_seconds: float | None
+
+    def faults(self) -> list[str]:
+        """The sizes that are not the published ones."""
+        sizes = {"distinct": (self.found.distinct, self.model.distinct),
+                 "depth": (self.found.depth + 1, self.model.levels)}  # fmt: skip
+        return [f"{self.model.name}: {name} {ours:,}, published {theirs:,}"
+                for name, (ours, theirs) in sizes.items() if ours != theirs]  # fmt: skip
+
+    def text(self) -> str:
+        """A line of the table; the ratio is of TLC's time to that of compiling and searching, both from this run."""
+        whole = self.found.compile_seconds + self.found.seconds
+        here = "-" if self.tlc_seconds is None else f"{self.tlc_seconds:.1f}"
+        ratio = "-" if self.tlc_seconds is None else f"{self.tlc_seconds / whole:.1f}"
+        rate = self.found.distinct / self.found.seconds
+        return (f"{self.model.name:<28}{self.found.distinct:>11,}{self.found.depth + 1:>7}"
+                f"{self.found.compile_seconds:>11.2f}{self.found.seconds:>10.2f}{rate:>12,.0f}"
+                f"{self.model.seconds or '-':>18}{here:>13}{ratio:>8}")  # fmt: skip
+
+
+def by_tlc(system: System, found: Exploration) -> float:
+    """The seconds that TLC takes for a system, without the claims that are refuted, whose every trace it would print.
+
+    Raises:
+        AssertionError: when TLC finds other states.
+        TooWide: when the system has words that TLC's numbers have no room for.
+    """
+    refuted = {one.claim for one in found.verdicts if isinstance(one.verdict, kc.Refuted)}
+    kept = [one for one in system.properties(system.setting()) if one.id not in refuted]
+    made = module(program(subject(evolve(system, properties=kept), None, {}, None)), "Timed", system.name)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "Timed.tla"
+        place.write_text(made.text)
+        place.with_suffix(".cfg").write_text(made.configuration)
+        start = time.monotonic()
+        answer = tlc(place)
+        seconds = time.monotonic() - start
+    assert answer.distinct == found.distinct, f"{system.name}: TLC finds {answer.distinct:,} states here"
+    return seconds
+
+
+def measure(model: Model, *, with_tlc: bool) -> Row:
+    """Measure a model; TLC is left out where states are counted by symmetry, which the written module has not."""
+    system = system_at(model.place)
+    found = kc.explore(system, threads=1, symmetry=model.symmetry, cache=False).exploration
+    assert found is not None
+    seconds = None
+    if with_tlc and not model.symmetry:
+        try:
+            seconds = by_tlc(system, found)
+        except TooWide as error:
+            print(f"{model.name}: TLC is not run: {error}")
+    return Row(model, found, seconds)
+
+
+def main(words: Sequence[str]) -> int:
+    """Print a line for each model; 1 where a size is not the published one, 2 for a model that there is not."""
+    parser = argparse.ArgumentParser(prog="python -m tests.examples.published", description=__doc__)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(model.name for model in MODELS)}")
+    parser.add_argument("--tlc", action="store_true", help=f"run TLC too; above {TLC_STATES:,} states if named")
+    chosen = parser.parse_args(words)
+    if unknown := {*chosen.models} - {model.name for model in MODELS}:
+        parser.error(f"there is no model {', '.join(sorted(unknown))}; --help lists them")
+    faults = []
+    print(HEADING)
+    for model in MODELS:
+        if not chosen.models or model.name in chosen.models:
+            wanted = chosen.tlc and (model.name in chosen.models or model.distinct <= TLC_STATES)
+            try:
+                row = measure(model, with_tlc=wanted)
+            except pytest.skip.Exception as error:
+                print(error)
+                row, chosen.tlc = measure(model, with_tlc=False), False
+            faults += row.faults()
+            print(row.text(), flush=True)
+    print("\n".join(faults) if faults else "every size is the published one")
+    return 1 if faults else 0

@@ -1,4 +1,4 @@
-"""Topics: names, creation, growth and deletion, each error where it belongs."""
+"""Topics and their partitions: creation, growth, deletion, elections, reassignments, assignments, AlterPartition."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.brokers import expire_session
+from kraftcheck.model.controller.brokers import expire_session, unclean_shutdown
+from kraftcheck.model.controller.elections import PREFERRED, balance_leaders, elect_leaders, elect_unclean
 from kraftcheck.model.controller.errors import CODES, Resignation
+from kraftcheck.model.controller.partitions import (
+    AlterPartitionRequest,
+    Assignment,
+    Proposal,
+    Reassignment,
+    alter_partition,
+    assign_replicas_to_dirs,
+    ongoing,
+    reassign,
+)
 from kraftcheck.model.controller.placement import RandomStream
 from kraftcheck.model.controller.state import (
     CLUSTER,
@@ -32,7 +43,7 @@ from kraftcheck.model.controller.topics import (
     name_fault,
 )
 from kraftcheck.model.records.records import PartitionChangeRecord, TopicRecord
-from kraftcheck.model.rules.ruleset import preset
+from kraftcheck.model.rules.ruleset import parse, preset
 from tests.model.controller.controllers import (
     FIXED,
     KAFKA,
@@ -40,6 +51,7 @@ from tests.model.controller.controllers import (
     cluster,
     configured,
     created,
+    directory,
     lists,
     partition,
     play,
@@ -275,3 +287,241 @@ def test_changing_min_isr_and_the_elr() -> None:
     assert lists(partition(play(controller, released), "t")) == ([0], [], 0)
     other = ConfigRecord(TOPIC, "t", UNCLEAN_ELECTION, "true")
     assert alter_config(controller, other, FIXED).records == (other,)
+
+
+ALLOWED = {"unclean_leader_election_enable": "true"}
+
+
+def test_all_partitions_report_only_what_was_needed() -> None:
+    """Asked of every partition, those that need no election are left out."""
+    controller = with_topic(cluster(3), "foo", (0, 1), (1, 0), (2, 0))
+    controller = changed(changed(controller, leader=1), "foo", 2, leader=-1, isr=())
+    outcome = elect_leaders(controller, PREFERRED, None, KAFKA)
+    assert [(row.partition, row.error) for row in outcome.response] == [
+        (0, "NONE"),
+        (2, "PREFERRED_LEADER_NOT_AVAILABLE"),
+    ]
+
+
+def test_the_timers_have_a_limit() -> None:
+    """Balancing and unclean elections stop at the limit and say that there may be more."""
+    controller = with_topic(cluster(2), "foo", *[(0, 1)] * 5)
+    for index in range(5):
+        controller = changed(controller, "foo", index, leader=1)
+    assert balance_leaders(controller, KAFKA).response is False
+    assert len(balance_leaders(controller, KAFKA).records) == 5
+    limited = evolve(controller, settings=Settings(max_elections=3))
+    assert balance_leaders(limited, KAFKA).response is True
+    assert len(balance_leaders(limited, KAFKA).records) == 3
+
+
+def test_the_unclean_timer_asks_the_topic() -> None:
+    """Leaderless partitions get an unclean leader only where their topic allows it."""
+    controller = with_topic(with_topic(cluster(2), "no", (0, 1)), "yes", (0, 1), **ALLOWED)
+    for topic in ("no", "yes"):
+        controller = changed(controller, topic, leader=-1, isr=())
+    after = play(controller, elect_unclean(controller, KAFKA))
+    assert [partition(after, topic).leader for topic in ("no", "yes")] == [-1, 0]
+
+
+def asked(controller, replicas, rules=KAFKA):
+    """The error of one reassignment, and the controller after it."""
+    outcome = reassign(controller, (Reassignment("foo", 0, replicas),), rules)
+    return outcome.response[0].error, play(controller, outcome)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "error"),
+    [
+        ((), "INVALID_REPLICA_ASSIGNMENT"),
+        ((0, 9), "INVALID_REPLICA_ASSIGNMENT"),
+        ((0, 0), "INVALID_REPLICA_ASSIGNMENT"),
+        (None, "NO_REASSIGNMENT_IN_PROGRESS"),
+        ((0, 1), "NONE"),
+        ((3,), "NONE"),
+    ],
+)
+def test_answers_of_a_reassignment(replicas, error: str) -> None:
+    """Targets must be registered and distinct; fenced ones are accepted; nothing to do is no error."""
+    controller = with_topic(cluster(4, fenced=(3,)), "foo", (0, 1))
+    found, after = asked(controller, replicas)
+    assert found == error
+    assert (after == controller) == (replicas != (3,))
+    assert error in CODES
+
+
+def test_reassignments_of_what_is_not_there() -> None:
+    """Unknown topics and partitions fail their row only."""
+    controller = with_topic(cluster(3), "foo", (0, 1))
+    rows = (Reassignment("bar", 0, (0,)), Reassignment("foo", 7, None), Reassignment("foo", 0, (2, 1)))
+    outcome = reassign(controller, rows, KAFKA)
+    assert [row.error for row in outcome.response] == ["UNKNOWN_TOPIC_OR_PARTITION"] * 2 + ["NONE"]
+    after = play(controller, outcome)
+    assert [(row.removing, row.adding, row.replicas) for row in ongoing(after)] == [((0,), (2,), (2, 1, 0))]
+    assert ongoing(after, {"foo": (1,)}) == ongoing(after, {"bar": (0,)}) == ()
+    assert ongoing(after, {"foo": (0,)}) == ongoing(after)
+
+
+def test_a_lookup_that_fails_fails_its_row_of_a_reassignment() -> None:
+    """A ghost in the ELR that a reassignment brings back fails its row, not the request."""
+    controller = with_topic(cluster(3, elr_enabled=True), "foo", (0, 2), min_insync_replicas="2")
+    controller = changed(controller, replicas=(0, 1), isr=(), elr=(2,), leader=-1, adding=(1,))
+    grown = reassign(controller, (Reassignment("foo", 0, (0, 1, 2)),), KAFKA)
+    assert [row.error for row in grown.response] == ["UNKNOWN_SERVER_ERROR"]
+    assert grown.records == ()
+
+
+def test_assignments_answer_for_each_replica() -> None:
+    """Unknown topics, unknown partitions and foreign replicas have errors; no-ops write nothing."""
+    controller = with_topic(cluster(3), "foo", (0, 1), (1, 2))
+    foo = controller.topic_id("foo")
+    wanted = (
+        Assignment(directory(0), "none", 0),
+        Assignment(directory(0), foo, 9),
+        Assignment(directory(0), foo, 1),
+        Assignment(directory(0), foo, 0),
+    )
+    outcome = assign_replicas_to_dirs(controller, 0, 100, wanted, KAFKA)
+    errors = ["UNKNOWN_TOPIC_ID", "UNKNOWN_TOPIC_OR_PARTITION", "NOT_LEADER_OR_FOLLOWER", "NONE"]
+    assert [row.error for row in outcome.response] == errors
+    assert set(errors) <= CODES.keys()
+    assert outcome.records == ()
+
+
+def test_directories_unknown_to_the_documents() -> None:
+    """A broker with one directory is online wherever its replica is said to be, by KIP-858 only."""
+    controller = changed(with_topic(cluster(2), "foo", (0, 1)), directories=(4711, directory(1)), leader=1)
+    outcome = elect_leaders(controller, PREFERRED, None, KAFKA)
+    assert [row.error for row in outcome.response] == ["PREFERRED_LEADER_NOT_AVAILABLE"]
+    by_document = elect_leaders(controller, PREFERRED, None, parse("kip"))
+    assert [row.error for row in by_document.response] == ["NONE"]
+
+
+@pytest.mark.parametrize(("rules", "isr"), [(KAFKA, [-1]), (FIXED, [])])
+def test_nobody_can_be_the_isr(rules, isr: list[int]) -> None:
+    """As implemented "broker" -1 is elected where it is the last known leader; mended, nobody is."""
+    controller = with_topic(cluster(3, elr_enabled=True), "foo", (1, 2), min_insync_replicas="2")
+    controller = changed(controller, isr=(), elr=(1,), last_known_elr=(-1,), leader=1)
+    after = play(controller, unclean_shutdown(controller, 1, rules), rules)
+    assert lists(partition(after)) == (isr, [], -1)
+
+
+BASE = changed(
+    with_topic(cluster(7, fenced=(4,), leaving=(5,)), "foo", (0, 1, 2, 4, 5)), leader_epoch=3, partition_epoch=7
+)
+ALTERED = BASE.topic_id("foo")
+GOOD = Proposal(ALTERED, 0, 3, 7, ((0, 100), (1, 101)))
+
+
+def ask(
+    proposal: Proposal, controller: Controller = BASE, sender: int = 0, version: int = 3, rules=KAFKA
+) -> tuple[str, list, object]:
+    """The error, the records and the answered state of one proposal."""
+    if version <= 1:
+        proposal = evolve(proposal, topic="foo" if proposal.topic == ALTERED else proposal.topic)
+    request = AlterPartitionRequest(sender, 100 + sender, (proposal,), version)
+    outcome = alter_partition(controller, request, rules)
+    (row,) = outcome.response
+    return row.error, list(outcome.records), row.state
+
+
+CHECKS = [
+    ({"leader_epoch": 4}, "NOT_CONTROLLER"),
+    ({"partition_epoch": 8}, "NOT_CONTROLLER"),
+    ({"leader_epoch": 2}, "FENCED_LEADER_EPOCH"),
+    ({"sender": 1}, "INVALID_REQUEST"),
+    ({"partition_epoch": 6}, "INVALID_UPDATE_VERSION"),
+    ({"new_isr": ((0, 100), (1, 101), (1, 101), (4, 104))}, "INVALID_REQUEST"),
+    ({"new_isr": ((0, 100), (6, 106), (4, 104))}, "INVALID_REQUEST"),
+    ({"new_isr": ((0, 100), (-1, -1), (4, 104))}, "INVALID_REQUEST"),
+    ({"new_isr": ((1, 101), (4, 104))}, "INVALID_REQUEST"),
+    ({"new_isr": ()}, "INVALID_REQUEST"),
+    ({"new_isr": ((0, 100), (4, 104)), "recovering": True}, "INVALID_REQUEST"),
+    ({"new_isr": ((0, 100),), "recovering": True}, "INVALID_REQUEST"),
+    ({"new_isr": ((0, 100), (4, 104))}, "INELIGIBLE_REPLICA"),
+]
+"""What breaks each check, in the order of the checks."""
+
+
+@pytest.mark.parametrize("number", range(len(CHECKS)))
+def test_the_first_check_that_fails_answers(number: int) -> None:
+    """With a check and every later one broken, the answer is that check's; nothing is written."""
+    broken: dict[str, object] = {}
+    for breaks, _ in CHECKS[number:]:
+        broken = {**breaks, **broken}
+    sender = broken.pop("sender", 0)
+    error, records, state = ask(evolve(GOOD, **broken), sender=sender)
+    assert error == CHECKS[number][1]
+    assert (records, state) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("member", "reason"),
+    [((4, -1), "fenced"), ((5, -1), "leaving"), ((1, 999), "other epoch"), ((3, -1), "not registered")],
+)
+@pytest.mark.parametrize(("version", "error"), [(3, "INELIGIBLE_REPLICA"), (1, "OPERATION_NOT_ATTEMPTED")])
+def test_ineligible_members(member: tuple[int, int], reason: str, version: int, error: str) -> None:
+    """A member must be registered, neither fenced nor leaving, and of the epoch stated; old versions state none."""
+    controller = BASE
+    if reason == "not registered":
+        gone = {broker: known for broker, known in BASE.image.registrations.items() if broker != 3}
+        controller = changed(BASE, replicas=(0, 1, 3))
+        controller = evolve(controller, image=evolve(controller.image, registrations=gone))
+    expected = "NONE" if reason == "other epoch" and version < 3 else error
+    assert ask(evolve(GOOD, new_isr=((0, 100), member)), controller, version=version)[0] == expected
+
+
+def test_an_accepted_proposal_answers_the_merged_state() -> None:
+    """The reply holds the state after the record, which is the state after the replay."""
+    error, records, state = ask(GOOD)
+    assert error == "NONE"
+    assert len(records) == 1
+    outcome = alter_partition(BASE, AlterPartitionRequest(0, 100, (GOOD,)), KAFKA)
+    assert partition(play(BASE, outcome)) == state
+    assert (list(state.isr), state.leader_epoch, state.partition_epoch) == ([0, 1], 3, 8)
+
+
+def test_recovery_ends_with_a_proposal() -> None:
+    """A recovering leader may stay alone and recovering, or end the recovery; it may not start one."""
+    recovering = changed(BASE, isr=(0,), recovering=True)
+    assert ask(evolve(GOOD, new_isr=((0, 100),), recovering=True), recovering)[0] == "NONE"
+    assert ask(evolve(GOOD, recovering=True), recovering)[0] == "INVALID_REQUEST"
+    error, _, state = ask(GOOD, recovering)
+    assert (error, state.recovering) == ("NONE", False)
+    grows = parse("kafka-4.0+recovering-isr-may-grow")
+    assert ask(evolve(GOOD, recovering=True), recovering, rules=grows)[0] == "NONE"
+
+
+@pytest.mark.parametrize(
+    ("variant", "changes"),
+    [
+        ("alter-partition-ignores-broker-epoch", {"new_isr": ((0, 100), (1, 999))}),
+        ("alter-partition-ignores-partition-epoch", {"partition_epoch": 6}),
+        ("alter-partition-ignores-partition-epoch", {"partition_epoch": 8}),
+        ("fenced-may-join-isr", {"new_isr": ((0, 100), (4, 104))}),
+        ("shutting-down-may-join-isr", {"new_isr": ((0, 100), (5, 105))}),
+    ],
+)
+def test_seeded_defects_of_the_validation(variant: str, changes: dict[str, object]) -> None:
+    """Each variant accepts what the right rules refuse."""
+    assert ask(evolve(GOOD, **changes))[0] != "NONE"
+    assert ask(evolve(GOOD, **changes), rules=parse(f"kafka-4.0+{variant}"))[0] == "NONE"
+
+
+def test_proposals_of_one_request_share_one_base() -> None:
+    """Two proposals for one partition are both judged on the state before the event."""
+    other = evolve(GOOD, new_isr=((0, 100),))
+    outcome = alter_partition(BASE, AlterPartitionRequest(0, 100, (GOOD, other)), KAFKA)
+    assert [row.error for row in outcome.response] == ["NONE", "NONE"]
+    assert partition(play(BASE, outcome)).partition_epoch == 9
+
+
+@pytest.mark.parametrize(
+    ("rules", "error"), [("fixed", "INELIGIBLE_REPLICA"), ("kafka-4.0", "NONE"), ("kafka-4.4.0", "NONE")]
+)
+def test_a_member_on_an_unregistered_directory(rules: str, error: str) -> None:
+    """By the right rules it is refused like a fenced one; the releases do not look at directories (X8)."""
+    placed = changed(BASE, directories=(1000, 9999, 1020, 1040, 1050))
+    joining = changed(placed, isr=(0, 2))
+    assert ask(GOOD, joining, rules=parse(rules))[0] == error
+    assert ask(GOOD, changed(BASE, isr=(0, 2)), rules=parse(rules))[0] == "NONE"

@@ -1,32 +1,51 @@
-"""The words of rules: choices on records, truths, optional fields."""
+"""The words of rules: choices, truths, optional fields, what has no truth, and the limits that the page names."""
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import itertools
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from attrs import frozen
 
+import kraftcheck as kc
+from kraftcheck.model.language import anynumber, brokersets, collections, idlists, network, places, words
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.model.language.layout import Layout, LayoutError
+from kraftcheck.model.language.symbolic import Symbolic, Untold, UntraceableRule, record_fields
+from kraftcheck.model.language.symmetry import MOST_MEMBERS
+from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import (
     Maybe,
+    Rule,
+    RuleError,
     absent,
     all_of,
     any_of,
     apply,
     choose,
     concrete,
+    first_sentence,
     implies,
     negate,
     none_of,
     present,
+    rule,
+    rules_of,
     word,
 )
 from kraftcheck.model.partition.registration import DirectoryList
-from tests.shared.readers import read, values_of
+from kraftcheck.model.rules.ruleset import PRESETS
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.solvers.program.program import MAX_INSTANCES
+from kraftcheck.solvers.program.symbols import state_symbols
+from tests.shared.explored import read, values_of
+from tests.shared.places import DOCS
 
 
 @frozen
@@ -129,3 +148,172 @@ def test_a_symbolic_word_is_not_concrete() -> None:
     assert concrete(4) == 4
     with pytest.raises(UntraceableRule, match=r"test_words\.py:\d+: a symbolic word"):
         concrete(Graph().variable("x", 0, 3))
+
+
+LANGUAGE = "kraftcheck.model.language."
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """The values of a state that are neither words nor records of a system's own, at whatever depth."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from parts(item)
+    elif type(value).__module__.startswith(LANGUAGE) and not isinstance(value, Symbolic | int):
+        yield value
+    elif not isinstance(value, Symbolic):
+        for name in record_fields(type(value)) or ():
+            yield from parts(getattr(value, name))
+
+
+def states(layout: Layout) -> Iterator[Any]:
+    """A state of terms, and where the layout lists values one of ints."""
+    yield state_symbols(Graph(), layout)[1]
+    with contextlib.suppress(AttributeError, TypeError):  # of any number
+        yield layout.state([slot.domain.lo for slot in layout.slots])
+
+
+WITH_SETS = (
+    "elections", "replication", "directories", "kraft", "sessions", "unclean-recovery", "zk-controller", "elr-index",
+)  # fmt: skip
+"""Systems whose states have collections, and not words alone."""
+
+
+@pytest.mark.parametrize("name", WITH_SETS)
+def test_no_collection_of_a_state_has_a_truth(name: str) -> None:
+    """Neither true nor false, nor unequal to a value of another class; the line of the question stands first."""
+    system = SYSTEMS[name]
+    few = Layout(system.layout(system.setting(rules=PRESETS["fixed"])))
+    found = [part for state in states(few) for part in parts(state)]
+    for part in found:
+        with pytest.raises(UntraceableRule, match=rf"^{__file__}:\d+: a {type(part).__name__} was used as a condition"):
+            bool(part)
+        for other in ({0}, [0], (0,), 0, "", None):
+            for compare in (lambda a, b: a == b, lambda a, b: a != b, lambda a, b: b == a):
+                with pytest.raises(UntraceableRule, match=rf"^{__file__}:\d+: a {type(part).__name__} is compared"):
+                    compare(part, other)
+    assert found
+
+
+@pytest.mark.parametrize("name", ["elections", "directories", "replication"])
+def test_neither_has_one_of_any_number(name: str) -> None:
+    """So do sets and maps of any number of brokers."""
+    system = SYSTEMS[name]
+    layout = Layout(system.layout(system.setting("tiny", {"brokers": ANY}, PRESETS["fixed"], proof=True)), packed=False)
+    found = [*parts(state_symbols(Graph(), layout)[1])]
+    assert found
+    for part in found:
+        with pytest.raises(UntraceableRule, match="was used as a condition"):
+            bool(part)
+
+
+MODULES = (anynumber, brokersets, collections, idlists, network, places, words)
+QUESTIONS = ("is_empty", "or_else", "has", "get")
+"""What only a collection, or a field that may be absent, is asked."""
+
+
+def test_every_kind_of_collection_has_none() -> None:
+    """Each class of the language that is asked for its members refuses to be a condition."""
+    kinds = {kind for module in MODULES for _, kind in inspect.getmembers(module, inspect.isclass)
+             if kind.__module__.startswith(LANGUAGE) and any(name in vars(kind) for name in QUESTIONS)
+             and not getattr(kind, "_is_protocol", False)}  # fmt: skip
+    assert len(kinds) >= 10
+    assert {kind.__name__ for kind in kinds if not issubclass(kind, Untold | Symbolic)} == set()
+
+
+def test_the_function_itself_is_returned() -> None:
+    """There is no wrapper: the decorated name is the function as written, with its own source and code."""
+
+    def doubled(n: int) -> int:
+        """Twice as much. Always."""
+        return 2 * n
+
+    code, source = doubled.__code__, inspect.getsource(doubled)
+    noted = rule("number.doubled", source="KIP-966")(doubled)
+    assert noted is doubled
+    assert (noted.__code__, inspect.getsource(noted), noted(2)) == (code, source, 4)
+    assert rules_of(noted) == (Rule("number.doubled", "KIP-966", (), "Twice as much."),)
+
+
+def test_a_function_states_several_rules_in_the_order_written() -> None:
+    """Each decorator adds a rule; the topmost comes first."""
+
+    @rule("elr.first", source="KIP-966", switches=("a",), says="One.")
+    @rule("elr.second", source="KIP-966", says="Two.")
+    def stated() -> None:
+        """Three."""
+
+    assert [(one.id, one.switches, one.says) for one in rules_of(stated)] == [
+        ("elr.first", ("a",), "One."),
+        ("elr.second", (), "Two."),
+    ]
+    assert rules_of(len) == ()
+
+
+@pytest.mark.parametrize("wrong", ["isr", "Isr.join", "isr..join", "isr.join_it", ".isr", "isr.join.", "isr. join"])
+def test_an_id_that_is_not_well_formed_is_refused(wrong: str) -> None:
+    """An id is words of small letters and digits, joined by hyphens, with a dot at least."""
+    with pytest.raises(RuleError, match="is no rule id"):
+        rule(wrong, source="KIP-966")
+
+
+def test_a_sentence_ends_at_its_full_stop() -> None:
+    """A version number or a name with a dot does not end a sentence, nor does the end of a line."""
+    assert first_sentence("From 4.1.2 on `a.b`\n    counts. More.\n\n    Even more.") == "From 4.1.2 on `a.b` counts."
+    assert first_sentence(None) == ""
+
+
+@frozen
+class One:
+    """A state with one field."""
+
+    x: Any
+
+
+class Many(kc.SetOf):
+    """More members than a state has bits."""
+
+    members = tuple(range(513))
+
+
+class Twice(kc.SetOf):
+    """One member twice."""
+
+    members = (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (lambda: kc.subset_of(63), "subset_of(63): sets have 0..62"),
+        (lambda: kc.IntSet.of([62]), "62 in a set: its numbers are 0..61"),
+        (lambda: Layout(One(kc.ints(0, 1 << 63))), "use at most 63 bits"),
+        (lambda: Layout(One(kc.ints(4, 0))), "layout field x has the domain 4..0; it is empty"),
+        (lambda: Layout(One((kc.truth(),) * 513)), "a state needs 513 bits and the limit is 512"),
+        (lambda: Layout(One(Many.domain())), "and the limit is 512"),
+        (lambda: Twice.of([1]), "name each once"),
+        (lambda: kc.Queue.of([1, 2, 3], 2), "3 items in a queue of at most 2"),
+    ],
+    ids=["members", "number", "field", "empty", "state", "declared", "twice", "queue"],
+)
+def test_what_is_beyond_a_limit_is_refused(made: Callable[[], Any], says: str) -> None:
+    """The message says the limit, and what asks for more."""
+    with pytest.raises((LayoutError, ValueError), match=re.escape(says)):
+        made()
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [kc.ints(0, (1 << 63) - 1), (kc.truth(),) * 512, kc.IntSet(kc.subset_of(62)),
+     kc.Replicas((kc.ints(-1, 61),) * 62)],
+    ids=["field", "state", "members", "replicas"],
+)  # fmt: skip
+def test_what_is_at_a_limit_is_taken(shape: Any) -> None:
+    """The largest of each has a layout of at most eight words."""
+    assert 1 <= Layout(One(shape)).words <= 8
+
+
+def test_the_page_names_the_limits() -> None:
+    """The numbers of the page are those of the code."""
+    text = (DOCS / "reference" / "language.md").read_text(encoding="utf-8")
+    assert f"{MAX_INSTANCES:,} action instances" in text
+    assert f"at most {MOST_MEMBERS} where a field names one by its number" in text

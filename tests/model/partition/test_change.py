@@ -1,8 +1,9 @@
-"""The change build: lists and masks agree, terms agree with ints, and building again changes nothing."""
+"""The change build and reassignments: lists and masks agree, terms agree with ints."""
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -12,14 +13,14 @@ from hypothesis import assume, given, settings
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne, IdList
 from kraftcheck.model.language.layout import ints, subset_of, truth
-from kraftcheck.model.language.terms import Graph
+from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, Maybe, absent, present
-from kraftcheck.model.partition.change import Target, build, build_change
+from kraftcheck.model.partition.change import Target, build, build_change, complete, plan, plan_for, revert
 from kraftcheck.model.partition.election import BuildContext, by_leadership
 from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, DirectoryMap, Partition, merge, no_change
 from kraftcheck.model.rules.ruleset import PRESETS, parse
-from tests.shared.partitions import BROKERS, Case, as_lists, as_masks, cases, plainly
-from tests.shared.readers import numbers, read, symbolic, values_of
+from tests.shared.explored import numbers, read, symbolic, values_of
+from tests.shared.recordings import BROKERS, Case, as_lists, as_masks, cases, partition, plainly
 
 RULES = ("fixed", "kafka-4.0", "kip", "fixed+elr-keeps-isr-members+elr-elected-over-isr+completion-keeps-removing")
 
@@ -165,3 +166,91 @@ def test_the_last_known_leader_of_later_releases(
 ) -> None:
     """From 4.1.1 on it is remembered when a leader is lost, once, and forgotten with the next leader."""
     assert by_leadership(IdList(known), leader, enabled) == expected
+
+
+IDS = range(4)
+LISTS = [p for size in range(5) for p in permutations(IDS, size)]
+SETS = [tuple(b for b in IDS if mask >> b & 1) for mask in range(16)]
+
+
+def slots(ids):
+    """A list of the mask family."""
+    return Replicas.of(ids, len(IDS))
+
+
+def masked(replicas, isr=(), removing=(), adding=()):
+    """A partition of the mask family."""
+    return Partition(
+        replicas=slots(replicas),
+        directories=DirectoryMap((0,) * 4),
+        isr=BrokerSet.of(isr),
+        elr=BrokerSet(),
+        last_known_elr=AtMostOne(),
+        removing=BrokerSet.of(removing),
+        adding=BrokerSet.of(adding),
+        leader=NO_LEADER,
+        recovering=False,
+        leader_epoch=0,
+        partition_epoch=0,
+    )
+
+
+def test_plan_keeps_kafkas_orders():
+    """The running list is the target, then what goes; both sets ascend."""
+    made = plan(IdList((3, 2, 1, 0)), IdList((7, 3, 1, 9)))
+    assert (made.removing, made.adding) == (IdList((0, 2)), IdList((7, 9)))
+    assert made.replicas == IdList((7, 3, 1, 9, 0, 2))
+
+
+def test_revert_to_nothing_is_impossible():
+    """A reassignment whose added replicas are all there is cannot be reverted."""
+    back = revert(partition((4, 5), isr=(4,), adding=(4, 5)))
+    assert not back.possible
+    assert not back.unclean
+
+
+def test_plans_agree():
+    """Lists and masks plan alike, for every pair of lists of up to four brokers."""
+    for replicas in LISTS:
+        for target in LISTS:
+            listed, slotted = plan(IdList(replicas), IdList(target)), plan(slots(replicas), slots(target))
+            assert tuple(slotted.replicas) == listed.replicas.ids
+            assert tuple(slotted.removing) == listed.removing.ids
+            assert tuple(slotted.adding) == listed.adding.ids
+
+
+@pytest.mark.parametrize("replicas", [r for r in LISTS if r in ((), (0,), (1, 0), (2, 0, 1), (3, 1, 0, 2))])
+def test_completions_agree(replicas):
+    """Lists and masks complete alike, for every ISR, removing and adding set of four brokers."""
+    for isr in SETS:
+        for removing in SETS:
+            for adding in SETS:
+                listed = complete(IdList(replicas), IdList(isr), IdList(removing), IdList(adding))
+                sets = (BrokerSet.of(isr), BrokerSet.of(removing), BrokerSet.of(adding))
+                slotted = complete(slots(replicas), *sets)
+                assert (slotted.done, tuple(slotted.replicas)) == (listed.done, listed.replicas.ids)
+                assert tuple(slotted.isr) == listed.isr.ids
+
+
+@pytest.mark.parametrize("replicas", [r for r in LISTS if r in ((), (0,), (1, 0), (2, 0, 1), (3, 1, 0, 2))])
+def test_reverts_agree(replicas):
+    """Lists and masks revert alike, for every ISR and adding set of four brokers."""
+    for isr in SETS:
+        for adding in SETS:
+            listed = revert(partition(replicas, isr=isr, adding=adding))
+            slotted = revert(masked(replicas, isr, (), adding))
+            assert (slotted.possible, slotted.unclean) == (listed.possible, listed.unclean)
+            assert tuple(slotted.replicas) == listed.replicas.ids
+            assert tuple(slotted.isr) == listed.isr.ids
+
+
+def test_rules_trace():
+    """Every rule runs on symbolic partitions."""
+    graph = Graph()
+    replicas = Replicas(tuple(graph.variable(f"r{n}", -1, 3) for n in range(4)))
+    target = Replicas(tuple(graph.variable(f"t{n}", -1, 3) for n in range(4)))
+    isr, removing, adding = (BrokerSet(graph.variable(name, 0, 15)) for name in ("isr", "removing", "adding"))
+    symbolic = evolve(masked(()), replicas=replicas, isr=isr, removing=removing, adding=adding)
+    assert isinstance(complete(replicas, isr, removing, adding).done, Term)
+    assert isinstance(revert(symbolic).unclean, Term)
+    assert isinstance(plan_for(symbolic, target).removing.mask, Term)

@@ -20,7 +20,7 @@ from kraftcheck.model.partition.registration import merge
 from kraftcheck.model.records.replay import ClusterImage, ReplayError, replay
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet, parse
-from tests.shared.partitions import Case, as_lists, cases
+from tests.shared.recordings import Case, as_lists, cases
 from tests.solvers.hypothesis.record_strategies import batches
 
 ANY = settings(phases=[Phase.generate], max_examples=2000)

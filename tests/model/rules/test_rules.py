@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import (
     CHOICES,
-    DEFECTS,
     GROUP_OF,
     PRESET_NOTES,
     PRESETS,
@@ -21,6 +20,8 @@ from kraftcheck.model.rules.ruleset import (
     variant_name,
     variants,
 )
+
+DEFECTS = [name for name, choice in CHOICES.items() if choice.metadata["group"] == "defect"]
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -11,7 +11,6 @@ from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.model.systems.broker_ids.startup import LIST_READS, missing_id_reads
 from kraftcheck.model.systems.broker_ids.state import (
     BY_ELIMINATION,
     BY_HOSTNAME,
@@ -19,9 +18,11 @@ from kraftcheck.model.systems.broker_ids.state import (
     EXPLICIT,
     FAILED,
     FRESH,
+    LIST_READS,
     NONE,
     TOPICS_READ,
     BrokerIds,
+    missing_id_reads,
 )
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore

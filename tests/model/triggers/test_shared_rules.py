@@ -64,8 +64,8 @@ CHANGED = {
         "bump_on_isr_shrink: BuildContext(acceptable.none(), min_isr, trigger.preferred, False, trigger.elr, True, "
         "trigger.unclean_shutdown, directory_assignment, leader_recovery, bump_on_isr_shrink, default_directory)"
     ),
-    "model.triggers.heartbeat:directory_known": "lambda replica, directory, registered, rules: False",
-    "model.triggers.heartbeat:second_sees_first": "lambda rules: False",
+    "model.triggers.leadership:directory_known": "lambda replica, directory, registered, rules: False",
+    "model.triggers.leadership:second_sees_first": "lambda rules: False",
     "model.triggers.table:ordinary": (
         "lambda p, permits: Trigger(p.replicas, p.isr.none(), False, False, permits.elr, p.isr.none())"
     ),

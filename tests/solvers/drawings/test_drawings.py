@@ -1,15 +1,25 @@
-"""Drawings of traces: lanes, arrows, what is in view and what fails, in each format."""
+"""Drawings of traces, lassos and replayed logs, in each format."""
 
 from __future__ import annotations
 
+import functools
 import random
 import re
+import time
+from collections.abc import Iterable
+from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.explore.trace import html
+from kraftcheck.ci.logs.condition import condition_of
+from kraftcheck.ci.logs.format.read import SkipCount, find, read_compact
+from kraftcheck.ci.logs.releases import rules_of
+from kraftcheck.ci.logs.report import ReplayOptions, event_kind
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.system import System
@@ -25,10 +35,18 @@ from kraftcheck.solvers.drawings.drawing import (
     mermaid,
     with_other_rules,
 )
+from kraftcheck.solvers.drawings.log import BROKER_STATES, GONE, PARTITION, LogDrawing
 from kraftcheck.solvers.drawings.svg import action_lines, svg
-from kraftcheck.solvers.program.verdict import Trace, TraceStep
+from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.logs.explain.explain import ReplayedBatch
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
+from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Refuted, Trace, TraceStep
 from kraftcheck.solvers.traces.itf import TraceError
 from kraftcheck.solvers.traces.render import event_text
+from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, TROUBLE, batches, json_lines, replayed
+from tests.solvers.liveness.toys import LIFT
 from tests.toys import TWO_PHASE
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -249,3 +267,209 @@ def test_names_of_a_stranger_are_no_syntax() -> None:
     for made in (svg(picture), "\n".join(mermaid(picture).splitlines()), "\n".join(dot(picture).splitlines())):
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", made)
     assert not any(line.strip().startswith(("%%", "click")) for line in mermaid(picture).splitlines())
+
+
+FAIR = ("WF(up): taken in steps 1, 2, 3", "WF(down): taken in step 4", "WF(ring): not enabled in states 0, 1, 3")
+AGAIN = "for ever: steps 1 to 4 again, for state 4 is state 0"
+
+
+@functools.cache
+def lasso(scope: str, claim: str) -> Drawing:
+    """The lasso of a property of the lift, as it is drawn."""
+    program = trace(LIFT, LIFT.setting(scope))
+    verdict = explore(program, clock=time.perf_counter).verdict(claim).verdict
+    assert isinstance(verdict, Refuted)
+    return drawing(verdict.trace, program, "lift")
+
+
+@functools.cache
+def picture(scope: str, claim: str) -> ElementTree.Element:
+    """Its SVG."""
+    return ElementTree.fromstring(svg(lasso(scope, claim)))
+
+
+def texts(element: ElementTree.Element, kind: str | None = None) -> list[str]:
+    """The texts of an SVG, of one class."""
+    return [text.text or "" for text in element.iter(f"{SVG}text") if kind is None or text.get("class") == kind]
+
+
+def test_a_drawing_says_what_is_repeated_and_why_that_is_fair() -> None:
+    """The cycle has the column where it begins, what is repeated, and a line for each constraint; a halt stays."""
+    cycle, halt = lasso("weak", "bell").cycle, lasso("idle", "up").cycle
+    assert cycle is not None
+    assert (cycle.start, cycle.text, cycle.fairness) == (0, AGAIN, FAIR)
+    assert halt is not None
+    assert (halt.start, halt.text, halt.fairness) == (1, "for ever: nothing happens any more", ())
+
+
+def test_the_svg_has_an_arrow_back() -> None:
+    """An arrow leads below the lanes from the last column to where the cycle begins; the texts are in view."""
+    root = picture("weak", "bell")
+    (way,) = [path for path in root.iter(f"{SVG}path") if path.get("class") == "arrow"]
+    begin, end = (float(part[1:]) for part in (way.attrib["d"].split()[0], way.attrib["d"].split()[3]))
+    boxes = [step.find(f"{SVG}rect") for step in root.iter(f"{SVG}g") if step.get("class") == "step"]
+    edges = [(float(box.attrib["x"]), float(box.attrib["width"])) for box in boxes if box is not None]
+    assert begin == pytest.approx(edges[4][0] + edges[4][1] / 2, abs=1.5)
+    assert end == pytest.approx(edges[0][0] + edges[0][1] / 2, abs=1.5)
+    assert texts(root, "again") == [AGAIN]
+    assert [text for text in texts(root) if text.startswith("fair: ")] == [f"fair: {one}" for one in FAIR]
+    assert max(float(text.attrib["y"]) for text in root.iter(f"{SVG}text")) < float(root.attrib["height"])
+    assert AGAIN in root.attrib["aria-label"]
+
+
+def test_the_columns_of_the_cycle_are_marked() -> None:
+    """The mark covers the columns of the cycle and no other: all of one, and the last column of a halt."""
+    for scope, claim, first, last in (("weak", "bell", 0, 4), ("idle", "up", 1, 1)):
+        root = picture(scope, claim)
+        (mark,) = [box for box in root.iter(f"{SVG}rect") if box.get("class") == "cycle"]
+        boxes = [step.find(f"{SVG}rect") for step in root.iter(f"{SVG}g") if step.get("class") == "step"]
+        edges = [(float(box.attrib["x"]), float(box.attrib["width"])) for box in boxes if box is not None]
+        assert float(mark.attrib["x"]) == edges[first][0]
+        assert float(mark.attrib["x"]) + float(mark.attrib["width"]) == pytest.approx(sum(edges[last]), abs=2)
+
+
+def test_a_sequence_diagram_loops() -> None:
+    """The steps of the cycle are in a `loop` of Mermaid; a halt has a note and no empty loop."""
+    told = [line.strip() for line in mermaid(lasso("weak", "bell")).splitlines()]
+    begin, end = told.index("loop for ever"), told.index("end")
+    assert [line.rpartition(" ")[2] for line in told[begin + 1 : end]] == ["up()", "up()", "up()", "down()"]
+    assert "<br/>fair: ".join([AGAIN, *FAIR]) in told[-1]
+    halt = mermaid(lasso("idle", "up"))
+    assert "loop" not in halt
+    assert "for ever: nothing happens any more" in halt
+
+
+def test_a_graph_has_an_edge_back() -> None:
+    """A dashed edge leads from the last state to the one that it is again; from a halt to itself."""
+    assert '    s4 -> s0 [style=dashed, label="for ever: steps 1 to 4' in dot(lasso("weak", "bell"))
+    assert "    s1 -> s1 [style=dashed, " in dot(lasso("idle", "up"))
+
+
+def test_a_page_lists_what_is_fair() -> None:
+    """The page has the cycle as text, and each constraint as an item of a list."""
+    page = html(lasso("weak", "bell"))
+    assert [f"<li>{one}</li>" in page for one in FAIR] == [True] * 3
+    assert "It is fair" not in html(lasso("idle", "up"))
+
+
+@pytest.mark.parametrize("loop", [0, 1])
+def test_a_lasso_of_another_checker_is_drawn_too(loop: int) -> None:
+    """ITF's field `loop` is drawn, whoever wrote it; nothing is said of its fairness."""
+    cycle = foreign_drawing({**STATES, "loop": loop}, "x").cycle
+    assert cycle is not None
+    assert (cycle.start, cycle.fairness) == (loop, ())
+
+
+@pytest.mark.parametrize("loop", [-1, 2, "0", True, None])
+def test_a_loop_that_is_no_state_is_refused(loop: Any) -> None:
+    """A `loop` that names no state of the file is refused by its key."""
+    with pytest.raises(TraceError, match="key loop: not the number of a state, 0 to 1"):
+        foreign_drawing({**STATES, "loop": loop}, "x")
+
+
+def document(batches: Iterable[ReplayedBatch | MemoisedBatch]) -> dict[str, Any]:
+    """What is drawn of some batches."""
+    drawing = LogDrawing(event_kind)
+    for batch in batches:
+        drawing.add(batch)
+    return drawing.document()
+
+
+def from_memo(folder: Path) -> tuple[dict[str, Any], int]:
+    """What is drawn of a log whose explanations are memoised, and how many are."""
+    replay = MemoisedReplay(rules_of)
+    (log,) = find((folder,))
+    return document(replay.replay(read_compact(log, SkipCount(0)))), replay.memo_hits
+
+
+def groups(counts: list[int], rows: Iterable[Any]) -> list[list[Any]]:
+    """Rows, parted into groups of these sizes."""
+    listed = list(rows)
+    return [listed[start:end] for start, end in pairwise(accumulate(counts, initial=0))]
+
+
+def read_back(drawn: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Of each batch what the columns say of it, in words."""
+    partitions = drawn["partitions"]
+
+    def event(number: int, partition: int) -> tuple[str, str, int]:
+        text, kind, broker = drawn["words"][number]
+        named = text.replace(PARTITION, partitions[partition]) if partition >= 0 else text
+        return named, kind, broker
+
+    pairs = zip(drawn["events"], drawn["eventPartitions"], strict=True)
+    events = groups(drawn["eventCounts"], (event(*pair) for pair in pairs))
+    rows = zip(drawn["changed"], drawn["states"], drawn["epochs"], drawn["within"], strict=True)
+    gone = (None,) * 5
+    told = ((partitions[p], *(gone if s == GONE else drawn["shown"][s]), *more) for p, s, *more in rows)
+    changes = groups(drawn["changeCounts"], told)
+    plain = (drawn[name] for name in ("offsets", "records", "explanations", "places", "times"))
+    return list(zip(*plain, events, changes, strict=True))
+
+
+@pytest.mark.parametrize("folder", [ELR, DEAD_LEADER, TROUBLE], ids=lambda folder: folder.name)
+def test_the_memo_draws_what_is_drawn_without_it(folder: Path) -> None:
+    """Events, changes and violations are those of a replay without a memo, which explains each batch anew."""
+    (memoised, hits), whole = from_memo(folder), document(replayed(folder))
+    assert hits > 0
+    assert read_back(memoised) == read_back(whole)
+    names = [
+        sorted((batch, claim, drawn["partitions"][p], parts) for batch, claim, p, parts in drawn["violations"])
+        for drawn in (memoised, whole)
+    ]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("least", [2, 9])
+@pytest.mark.parametrize("folder", [ELR, TROUBLE, CAPTURED / "kafka-3.5.2"], ids=lambda folder: folder.name)
+def test_the_last_change_is_the_state_at_the_end(folder: Path, least: int, tmp_path: Path) -> None:
+    """The last change that is drawn of a partition is what `status` shows of it, with the min ISR that its leader asks.
+
+    That is more than there are replicas up to 3.6, where that is configured.
+    """
+    text, path = json_lines(batches(folder)), tmp_path / "log.jsonl"
+    path.write_text(re.sub(r'("min.insync.replicas", "value": )"2"', rf'\1"{least}"', text), encoding="utf-8")
+    last = {change[0]: change[1:] for row in read_back(from_memo(path)[0]) for change in row[6]}
+    found = condition_of(path, ReplayOptions(None))["partitions"]
+    columns = ("leader", "isr", "elr", "replicas", "min_isr")
+    rows = {f"{row['topic']}-{row['partition']}": [row[name] for name in columns] for row in found}
+    assert {name: [*shown[:5]] for name, shown in last.items() if shown[0] is not None} == rows
+    assert max(row[4] for row in rows.values()) == (9 if folder.name == "kafka-3.5.2" and least == 9 else min(least, 3))
+
+
+@pytest.mark.parametrize("folder", [ELR, TROUBLE, CAPTURED / "kafka-4.4.0"], ids=lambda folder: folder.name)
+def test_what_brokers_do_is_that_of_their_registrations(folder: Path) -> None:
+    """After each batch a broker is gone, live, shutting down or down, as its registration is; only changes are told."""
+    drawn, batches = from_memo(folder)[0], replayed(folder)
+    told = list(drawn["brokers"])
+    doing = dict[int, str]()
+    for number, batch in enumerate(batches):
+        while told and told[0][0] == number:
+            _, broker, state = told.pop(0)
+            assert doing.get(broker) != BROKER_STATES[state]
+            doing[broker] = BROKER_STATES[state]
+        known = batch.state.controller.image.registrations
+        assert {broker for broker, word in doing.items() if word != "gone"} == known.keys()
+        for broker, registration in known.items():
+            down = {"fenced", "shut down", "starting"}
+            up = {"shutting down"} if registration.in_controlled_shutdown else {"live"}
+            assert doing[broker] in (down if registration.fenced else up)
+    assert not told
+    assert {"live", "fenced", "starting", "shut down"} <= {BROKER_STATES[state] for _, _, state in drawn["brokers"]}
+
+
+def test_violations_stand_at_their_batches() -> None:
+    """A log that breaks properties has each violation at its batch, with the partition and the part that fails."""
+    drawn, _ = from_memo(DEAD_LEADER)
+    found = {(drawn["offsets"][b], claim, drawn["partitions"][p], parts) for b, claim, p, parts in drawn["violations"]}
+    assert (68, "isr-active-while-led", "lone-0", "broker 1") in found
+    assert len(found) == len(drawn["violations"]) == sum(len(batch.violations) for batch in replayed(DEAD_LEADER))
+
+
+def test_an_event_names_its_broker() -> None:
+    """A broker's lane has the events whose words name it; others are nobody's."""
+    drawn, _ = from_memo(TROUBLE)
+    found = {text: broker for text, _, broker in drawn["words"]}
+    assert found["fence broker 1"] == found["unfence broker 1"] == 1
+    assert found["create topic loose"] == -1
+    assert {broker for text, broker in found.items() if text.startswith("leader 2 of ")} == {2}

@@ -17,7 +17,6 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from kraftcheck.model.language.layout import Layout, LayoutError, Range
 from kraftcheck.model.language.system import Action, ScopeError
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.long_runs import Beyond, settings_of
 from kraftcheck.solvers.hypothesis.machine import (
     LeavesDomainError,
     SystemMachine,
@@ -32,6 +31,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Vacuous
 from kraftcheck.solvers.reference.interpreter import Integers, permutation
 from tests.shared.places import DOCS
+from tests.solvers.hypothesis.long_runs import Beyond, settings_of
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, VALVE, Place
 
 ELECTIONS = SYSTEMS["elections"]

@@ -13,7 +13,7 @@ from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
 from kraftcheck.solvers.machine_code.compile import evaluate_rows
 from kraftcheck.solvers.machine_code.lower import LoweringError
-from tests.shared.readers import int_reader
+from tests.shared.explored import int_reader
 
 WORD_LIMIT = 1 << 62
 VARIABLES = (

@@ -24,8 +24,8 @@ from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.theory import theory
+from tests.shared.explored import agree_with_ints
 from tests.shared.shelf import COUNT, FLIPPED, LAYOUT, SHELF, START, TYPE, Shelf, claiming, doing
-from tests.shared.successors import agree_with_ints
 
 
 @define

@@ -25,8 +25,8 @@ from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.commands import kraftcheck
+from tests.shared.explored import agree_with_ints
 from tests.shared.shelf import COUNT, SHELF, START, claiming, doing, explored
-from tests.shared.successors import agree_with_ints
 
 DOWN = Action("down", lambda s: evolve(s, x=s.x - 1), lambda s: s.x > 0)
 UP = Action("up", lambda s: evolve(s, x=s.x + 1), lambda s: s.x < 7)

@@ -10,8 +10,8 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
+from tests.shared.explored import agree_with_ints
 from tests.shared.samples import few
-from tests.shared.successors import agree_with_ints
 
 ELECTIONS = SYSTEMS["elections"]
 

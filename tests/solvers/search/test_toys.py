@@ -10,8 +10,7 @@ from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous, exit_code, worst_exit_code
 from tests import toys
-from tests.shared.explored import explored
-from tests.shared.successors import agree_with_ints
+from tests.shared.explored import agree_with_ints, explored
 
 
 @pytest.mark.parametrize(

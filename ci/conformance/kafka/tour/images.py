@@ -27,7 +27,7 @@ from kraftcheck.ci.conformance.kafka.tour.requests import TourError
 from kraftcheck.ci.conformance.kafka.tour.run import TourProgress
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.language.system import Action, Setting, System
-from kraftcheck.model.systems.images.state import NOBODY, Images, Log
+from kraftcheck.model.systems.images.system import NOBODY, Images, Log
 from kraftcheck.solvers.traces.render import call
 
 SILENT = ("fail_disk",)

@@ -1,8 +1,11 @@
-"""Proofs of goals part by part, each from few premises.
+"""Proofs of goals part by part, each from few premises, after what a step is proven to leave as it is.
 
 A part that no choice of premises proves soon is cut into cases, and these once more;
 only what is not cut any more has all the time that there is.
 Each part has a solver of its own: what one that has read other parts knows besides makes it slower.
+
+A rule may compute anew what the step cannot change: who leads after an ISR was altered is elected again, and is who
+led. Where a prover knows that, all that depends on it is as it was.
 """
 
 from __future__ import annotations
@@ -17,12 +20,59 @@ from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.evaluation import closure
-from kraftcheck.solvers.smt.queries import BOUND, PREMISE, PROVEN, UNDECIDED, Effort, Premises, SolverAnswer
-from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts, flattened, holds_always, joined, of_every, once
-from kraftcheck.solvers.smt.reading.goals.decisions import Equal, consequences, replaced
-from kraftcheck.solvers.smt.reading.goals.frame import Frame
+from kraftcheck.solvers.smt.queries import BOUND, PREMISE, PROVEN, UNDECIDED, Effort, Premises, Questions, SolverAnswer
+from kraftcheck.solvers.smt.reading.goals.truths import (
+    Conjuncts,
+    Equal,
+    consequences,
+    flattened,
+    holds_always,
+    joined,
+    of_every,
+    once,
+    replaced,
+)
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
 from kraftcheck.solvers.smt.z3terms import Substitution
+
+FRAME_RESOURCES = 5_000_000
+"""What Z3 may do to prove that a word stays: it only saves time."""
+
+
+@frozen
+class Frame:
+    """What a step leaves as it is.
+
+    Attributes:
+        facts: each word after the step, and the word before it that is equal.
+        core: the premises that their proofs used.
+    """
+
+    facts: Sequence[Equal] = ()
+    core: frozenset[str] = frozenset()
+
+
+def frame_of(questions: Questions, action: str, assumed: Sequence[str]) -> Frame:
+    """The words that a step of an action leaves as they are.
+
+    Args:
+        questions: of the theory.
+        action: its name.
+        assumed: the invariants that are assumed before the step.
+    """
+    program = questions.subject.program
+    premises = questions.premises(action, assumed)
+    facts, core = list[Equal](), set[str]()
+    for before, after in zip(program.state, questions.after(action), strict=True):
+        if before is after or "sequence" in (before.op, after.op) or after.op == "const":
+            continue
+        stays = program.graph.lift(program.graph.apply("eq", after, before))
+        answer = QuantifiedEngine(premises, Effort(resources=FRAME_RESOURCES)).refute([stays])
+        if answer.result == PROVEN:
+            facts.append((after, before))
+            core.update(answer.core)
+    return Frame(facts, frozenset(core))
+
 
 MOST_ROUNDS = 6
 """How often a truth is gone through; one that is not simplest by then is as true."""

@@ -27,9 +27,8 @@ from kraftcheck.solvers.smt.queries import (
     SolverAnswer,
     fields_left,
 )
-from kraftcheck.solvers.smt.reading.goals.decisions import Decisions, decided_sets
-from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
-from kraftcheck.solvers.smt.reading.goals.proof import STEP, GoalProof, Parts, PremiseParts
+from kraftcheck.solvers.smt.reading.goals.proof import STEP, Frame, GoalProof, Parts, PremiseParts, frame_of
+from kraftcheck.solvers.smt.reading.goals.truths import Decisions, decided_sets
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION
 from kraftcheck.solvers.smt.z3terms import Substitution

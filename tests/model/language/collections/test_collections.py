@@ -1,4 +1,4 @@
-"""Collections of the language: what they mean on ints, in terms, and outside their domains."""
+"""Collections of the language: what they mean on ints, in terms, outside their domains, and how they list."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kraftcheck as kc
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.idlists import FULL_SLOT, AtMostOne, IdList, hash_order, hash_union
 from kraftcheck.model.language.layout import DomainError, Layout, LayoutError
 from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.terms import Graph, Term
-from tests.shared.readers import values_of
+from tests.shared.explored import values_of
 
 
 @frozen
@@ -242,3 +244,119 @@ def test_the_names_of_an_enumeration() -> None:
 
     with pytest.raises(LayoutError, match="values of Gap are not 0, 1, 2"):
         Gap.domain()
+
+
+class Letters(kc.SetOf):
+    """Letters with a ballot."""
+
+    members = tuple((kind, ballot) for kind in ("ask", "tell") for ballot in (1, 2))
+
+
+class Coins(kc.Bag):
+    """Coins of some values."""
+
+    members = ((1,), (5,))
+
+
+class Loads(kc.Map):
+    """A word for each owner."""
+
+    keys = (("a", 1), ("a", 2))
+
+
+LETTERS, COINS, SHARES = Letters.of([("ask", 1)]), Coins.of([(1,)]), Loads.of(lambda key: 7)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda n: LETTERS.has(("ask", n)),
+        lambda n: LETTERS.plus(LETTERS.just(("ask", n))).masks[0],
+        lambda n: COINS.count((n,)),
+        lambda n: COINS.add((n,)).counts[0],
+        lambda n: SHARES.get(("a", n), otherwise=3),
+        lambda n: SHARES.put(("a", n), 4).get(("a", 1)),
+    ],
+    ids=["has", "just", "count", "add", "get", "put"],
+)
+def test_a_value_that_is_no_member_is_the_same_on_ints_and_terms(rule: Callable[[Any], Any]) -> None:
+    """A rule that asks for a number which no member has computes on ints what the engines compute."""
+    compiled = symbolic(lambda n: n, rule, ((0, 6),))
+    assert [int(rule(number)) for number in range(7)] == [int(compiled(number)) for number in range(7)]
+
+
+@pytest.mark.parametrize("value", [("aks", 1), ("ask", 1, 2), (1, "ask")])
+def test_a_value_with_other_parts_is_a_mistake(value: tuple[Any, ...]) -> None:
+    """A misspelt text or another number of parts is refused on ints and on terms, with the members."""
+    with pytest.raises(LayoutError, match=r"is not among the 4 members: \('ask', 1\)"):
+        LETTERS.has(value)
+    spelt = [part if isinstance(part, str) else None for part in value]
+    with pytest.raises(UntraceableRule, match=r"test_collections\.py:\d+: .* has other parts than each of the 4"):
+        symbolic(lambda n: n, lambda n: LETTERS.has(tuple(n if part is None else part for part in spelt)), ((1, 2),))
+
+
+def test_an_initial_set_has_members_only() -> None:
+    """A set, a bag and a map are made of members only, whatever their numbers are."""
+    for make in (lambda: Letters.of([("ask", 3)]), lambda: Coins.of([(3,)]), lambda: SHARES.get(("a", 3))):
+        with pytest.raises(LayoutError, match=r"is not among the \d members"):
+            make()
+
+
+BROKER_IDS = st.integers(0, 70) | st.integers(0, (1 << 31) - 1) | st.integers(0, 40).map(lambda k: 64 * k)
+id_lists = st.lists(BROKER_IDS, unique=True, max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("listed", "added", "order"),
+    [
+        ((), (), ()),
+        ((15, 32), (31,), (32, 15, 31)),
+        ((3, 1, 2), (0,), (0, 1, 2, 3)),
+        ((33, 17, 1), (), (33, 17, 1)),
+        ((1, 17), (33, -1), (-1, 1, 17, 33)),
+        (tuple(range(40, 0, -1)), (), tuple(range(1, 41))),
+    ],
+)
+def test_ids_come_slot_by_slot(listed: tuple[int, ...], added: tuple[int, ...], order: tuple[int, ...]) -> None:
+    """Ids come in the order of their slots, those of one slot as they were added; -1 is in the first slot."""
+    assert hash_order(listed, added) == order
+
+
+def test_many_ids_of_one_slot_are_a_tree() -> None:
+    """The twelfth id of one slot is put behind its parent in the tree, whose root comes first."""
+    ids = [64 * k for k in range(12)]
+    assert hash_order([], ids) == (192, 0, 64, 128, 256, 320, 384, 448, 512, 576, 640, 704)
+
+
+@given(id_lists, id_lists)
+def test_the_order_has_each_id_once(listed: list[int], added: list[int]) -> None:
+    """Nothing is lost or doubled, and what is added twice changes nothing."""
+    order = hash_order(listed, added)
+    assert sorted(order) == sorted({*listed, *added})
+    assert hash_order(listed, [*added, *added]) == order
+
+
+@given(st.lists(BROKER_IDS, unique=True, max_size=FULL_SLOT), st.integers(0, FULL_SLOT))
+def test_few_ids_in_their_order_keep_it(listed: list[int], cut: int) -> None:
+    """An ELR that a build has listed is not listed anew by the next one, up to as many ids as share a slot."""
+    order = hash_order(listed)
+    assert hash_order(order) == order
+    assert hash_order(order[:cut], order[cut:]) == order
+
+
+@given(st.lists(st.integers(0, 15), unique=True), st.lists(st.integers(0, 15), unique=True))
+def test_small_ids_come_in_ascending_order(listed: list[int], added: list[int]) -> None:
+    """Below 16 the set lists ids in ascending order, so that masks, slots and lists agree."""
+    union = sorted({*listed, *added})
+    assert list(hash_order(listed, added)) == union
+    assert list(hash_union(BrokerSet.of(listed), BrokerSet.of(added))) == union
+    assert list(hash_union(Replicas.of(listed, 16), Replicas.of(added, 16))) == union
+    assert list(hash_union(IdList.of(listed), IdList.of(added))) == union
+
+
+def test_what_has_another_order_is_refused() -> None:
+    """Slots do not answer for ids from 16 on, nor a list of at most one for two."""
+    with pytest.raises(ValueError, match=r"ids 0\.\.15; larger ones need ordered lists"):
+        hash_union(Replicas.of([15, 16], 3), Replicas.of([], 3))
+    with pytest.raises(TypeError, match="cannot be extended"):
+        hash_union(AtMostOne(1), AtMostOne(2))

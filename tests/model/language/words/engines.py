@@ -18,7 +18,7 @@ from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.z3terms import Z3Reader
-from tests.model.language.words.example import LAYOUT, STATES, Example, Inputs
+from tests.model.language.words.examples import LAYOUT, STATES, Example, Inputs
 
 PLACES = 6
 """Numbers of the widest value."""

@@ -7,11 +7,8 @@ from typing import Any
 
 from attrs import fields
 
-from tests.model.language.words.any_number import WORDS
-from tests.model.language.words.declarations import DECLARATIONS, Declaration
-from tests.model.language.words.example import STATES, Coins, Example, Inputs, Light, Mail, Votes
-from tests.model.language.words.examples import EXAMPLES
-from tests.model.language.words.kinds import JUDGED
+from tests.model.language.words.declarations import DECLARATIONS, JUDGED, WORDS, Declaration
+from tests.model.language.words.examples import EXAMPLES, STATES, Coins, Example, Inputs, Light, Mail, Votes
 
 HEAD = """\
 # Every word by example

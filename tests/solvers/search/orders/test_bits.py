@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.search.orders import ALL, BitReader, Bits
-from tests.shared.readers import values_of
+from tests.shared.explored import values_of
 from tests.solvers.machine_code.test_lower import VARIABLES, graphs, random_rows
 
 WANTED = (ALL, 1, 2, 5, 1 << 61, ~1)

@@ -11,7 +11,7 @@ from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.orders import Specialiser
 from tests.random_systems.seeds import SEED_3, SEED_11  # type: ignore[attr-defined]
-from tests.shared.readers import values_of
+from tests.shared.explored import values_of
 from tests.toys import DIGRAPH, TWO_PHASE
 
 

@@ -1,15 +1,17 @@
-"""Claims about every place, each alone: in every small world just what is true of it has a model."""
+"""Claims about every place, maps of nobody, and engines, each alone: just what is true of small worlds."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 import z3
+from attrs import evolve, frozen
 
+import kraftcheck as kc
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.sequences import Sequence as Words
 from kraftcheck.model.language.sequences import (
@@ -25,13 +27,17 @@ from kraftcheck.model.language.sequences import (
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, same_truth
 from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.certificates.quantifiers import DefiningReader
 from kraftcheck.solvers.program.evaluation import closure
+from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.queries import PROVEN, Effort
-from kraftcheck.solvers.smt.reading.quantified.engine import OPTIONS, QuantifiedReader
-from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine
-from kraftcheck.solvers.smt.z3terms import Z3Reader
-from tests.solvers.smt.asking import premises_of
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Questions, SolverAnswer
+from kraftcheck.solvers.smt.reading.quantified.engine import OPTIONS, QuantifiedEngine, QuantifiedReader
+from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, TIMEOUT, EndlessEngine, conjuncts_of
+from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.worker import Z3Engine
+from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction
+from tests.solvers.smt.asking import any_theory, premises_of
 
 PLACES = 2
 """Of each sequence so many words are any; all others are 0."""
@@ -288,3 +294,200 @@ def falls(o: Small, steps: int) -> Any:
 def test_just_what_holds_in_no_world_is_refuted(claim: Callable[[Small], Any], expected: bool) -> None:
     """Words are in their domains wherever they are read, and a set has the size of its members, which are places."""
     assert refuted(claim) == expected
+
+
+@frozen
+class Pointers:
+    """For each of `n` one of `m`, a truth for each of `m`, and whether the system is on."""
+
+    points: Any
+    held: Any
+    on: Any
+
+
+def first(s: Pointers) -> Any:
+    """Whether the first points to the first; false of nobody."""
+    return kc.get(s.points, 0, otherwise=1) == 0
+
+
+def empty(s: Pointers) -> Any:
+    """Whether there is nothing to point to."""
+    return kc.each(kc.keys(s.held), lambda k: False)
+
+
+def initial(_: Any) -> list[Any]:
+    """Everybody points to the first."""
+    return [kc.all_where(lambda s: {
+        "on": kc.negate(s.on), "held": kc.each(kc.keys(s.held), lambda k: kc.negate(kc.get(s.held, k))),
+        "points": kc.each(kc.keys(s.points), lambda k: kc.get(s.points, k) == 0),
+    })]  # fmt: skip
+
+
+def actions(b: Any) -> list[Any]:
+    """Who may be turned on, and who points where."""
+    given = {"k": kc.numbers_below(b["n"]), "v": kc.numbers_below(b["m"])}
+    return [
+        kc.Action("turn", lambda s: evolve(s, on=True), lambda s: kc.any_of(first(s), empty(s))),
+        kc.Action("move", lambda s, k, v: evolve(s, points=kc.put(s.points, k, v)), lambda s, **_: kc.negate(s.on),
+                  given),
+    ]  # fmt: skip
+
+
+def system(claim: Callable[[Any], Any], least: int = 0) -> kc.System:
+    """The system with a claim, and a least number of both."""
+    return kc.System(
+        name="pointers", summary="who points to whom", initial=initial, actions=actions, quiescent=lambda s: True,
+        layout=lambda b: Pointers(kc.map_below(b["n"], kc.word_below(b["m"])), kc.map_below(b["m"], kc.truth()),
+                                  kc.truth()),
+        bounds=[kc.Bound(name, least, 4, name, takes_any=True) for name in ("n", "m")],
+        scopes={"default": {"n": 2, "m": 2}}, properties=[kc.always("claim", "what is claimed", claim)],
+    )  # fmt: skip
+
+
+def points(s: Pointers) -> Any:
+    """That the first is pointed to by the first while the system is on: false of nobody."""
+    return kc.any_of(kc.negate(s.on), first(s))
+
+
+POINTERS = system(lambda s: kc.any_of(kc.negate(s.on), first(s), empty(s)))
+"""With a claim that is true of nobody as well."""
+
+
+def verdict(made: kc.System, **options: Any) -> str:
+    """What a proof for any number of both says."""
+    (row,) = kc.prove(made, n="any", m="any", cache=False, **options).rows
+    return row.verdict
+
+
+def test_a_claim_that_fails_of_nobody_is_not_proven() -> None:
+    """What is false where a map is empty, and true of any other number, is refuted."""
+    made = system(points)
+    assert kc.explore(made, n=0, m=0, cache=False).refuted
+    assert not kc.explore(made, n=2, m=2, cache=False).refuted
+    assert verdict(made) == "refuted 1"
+    assert verdict(made, search_states=0) == "unknown"
+    assert verdict(system(points, least=1)) == "holds"
+
+
+def test_a_claim_that_fails_of_nobody_alone_is_proven_of_the_others() -> None:
+    """That steps leave each word that there is below its number is shown, and used."""
+    proof = prove(lambda: any_theory(POINTERS), effort=Effort(timeout=20.0), clock=time.monotonic)
+    assert (proof.proven("claim"), [*proof.faults()]) == (True, [])
+    beyond = kc.Action("beyond", lambda s: evolve(s, points=kc.put(s.points, 0, kc.get(s.points, 0, otherwise=0) + 1)))
+    made = evolve(POINTERS, actions=lambda b: [*actions(b), beyond])
+    proof = prove(lambda: any_theory(made), effort=Effort(timeout=20.0), clock=time.monotonic)
+    assert [*proof.faults()] == ["points"]
+
+
+def of_nobody(read: Z3Reader, of: Theory, said: Callable[[], list[Any]], n: int, m: int) -> bool:
+    """Whether a state of so many is among those that are spoken of."""
+    numbers = of.program.graph.notes.numbers
+    solver = z3.Solver(ctx=read.context)
+    solver.add(read.expression(of.state_truths()["claim"]), *said())
+    solver.add(read.expression(numbers["n"]) == n, read.expression(numbers["m"]) == m)
+    return bool(solver.check() == z3.sat)
+
+
+@pytest.mark.parametrize("kind", ["quantified", "certificate"])
+@pytest.mark.parametrize(("n", "m", "there"), [(0, 0, True), (0, 1, True), (2, 1, True), (1, 0, False), (3, 0, False)])
+def test_what_is_read_with_quantifiers_has_empty_maps(kind: str, n: int, m: int, there: bool) -> None:
+    """States of nobody are among them; those of somebody who points to nobody are not, for there is none."""
+    of = any_theory(system(lambda s: kc.any_of(s.on, first(s))))
+    if kind == "certificate":
+        read = DefiningReader(of.program.graph)
+        assert of_nobody(read, of, lambda: [*Questions(of, read).domains().values()], n, m) == there
+    else:
+        reader = QuantifiedReader(of.program.graph)
+        assert of_nobody(reader, of, lambda: [*reader.meanings, *reader.ranges()], n, m) == there
+
+
+EFFORT = Effort(timeout=20)
+
+Ask = Callable[[Sequence[Any]], SolverAnswer]
+"""Asks an engine whether some truths all hold."""
+
+
+def asked(of: type, graph: Graph, symbols: Sequence[Term], known: Mapping[str, Any], **choices: Any) -> Ask:
+    """An engine that has premises, by their names."""
+    read, terms = Z3Reader(), {name: graph.lift(truth) for name, truth in known.items()}
+    premises = premises_of(read, symbols, terms)
+    if of is Z3Engine:
+        small = Z3Engine(premises, EFFORT)
+        return lambda goals: small.check(conjunction(read.expression(graph.lift(goal)) for goal in goals))
+    engine: Any = (
+        EndlessEngine(premises, EFFORT, read, choices.get("clock", time.monotonic)) if of is EndlessEngine
+        else QuantifiedEngine(premises, EFFORT)
+    )  # fmt: skip
+    return lambda goals: engine.refute(conjuncts_of([graph.lift(goal) for goal in goals]))
+
+
+def sets(*names: str) -> tuple[Graph, list[Words], list[Term]]:
+    """Sets without end, and their symbols."""
+    graph = Graph()
+    words = [Words.of_state(graph, name, 0, 1, truths=True) for name in names]
+    return graph, words, [one.symbol for one in words if one.symbol is not None]
+
+
+def links(of: type) -> tuple[Ask, list[Any]]:
+    """An engine that knows a first truth, that each but the last but one implies the next, and something beside."""
+    if of is Z3Engine:
+        graph = Graph()
+        truths: list[Any] = [graph.truth_variable(f"truth {number}") for number in range(7)]
+        symbols = truths
+    else:
+        graph, (one,), symbols = sets("one")
+        truths = [one.at(place) for place in range(7)]
+    known = {f"{n} to {n + 1}": implies(truths[n], truths[n + 1]) for n in (0, 1, 2, 4, 5)}
+    return asked(of, graph, symbols, {"beside": truths[6], "first": truths[0], **known}), truths
+
+
+@pytest.mark.parametrize("of", [Z3Engine, EndlessEngine, QuantifiedEngine])
+def test_an_engine_proves_the_same_whatever_it_was_asked_before(of: type) -> None:
+    """What follows is proven from all that it needs, and what does not is not, in any order and among others."""
+    ask, truths = links(of)
+    chain = {"first", "0 to 1", "1 to 2", "2 to 3"}
+    zero, one, two, three, four, five, six = truths
+    for goals, needed in (
+        ([four], None), ([three], chain), ([False], None), ([five], None), ([two], chain - {"2 to 3"}),
+        ([three, four], None), ([all_of(four, three)], None), ([all_of(three, four)], None), ([zero], {"first"}),
+        ([zero, six], {"first", "beside"}), ([six, three], chain | {"beside"}), ([negate(three)], None),
+        ([all_of(zero, one)], {"first", "0 to 1"}), ([three], chain),
+    ):  # fmt: skip
+        found = ask(goals)
+        assert (found.result == PROVEN) == (needed is not None)
+        assert (needed or set()) <= {*found.core}
+        assert "4 to 5" not in found.core
+        assert isinstance(found.core, tuple)
+
+
+@pytest.mark.parametrize("of", [EndlessEngine, QuantifiedEngine])
+def test_a_claim_about_every_place_is_proven_from_all_it_needs(of: type) -> None:
+    """Where each set is within the next, so is the first in the last, and no set that nothing says it of."""
+    graph, (a, b, c, d), symbols = sets("a", "b", "c", "d")
+
+    def within(one: Words, other: Words) -> Any:
+        return every(graph, lambda at: implies(one.at(at), other.at(at)))
+
+    ask = asked(of, graph, symbols, {"a in b": within(a, b), "b in c": within(b, c), "d": d.at(3)})
+    for goals, needed in (
+        ([within(a, d)], None), ([within(a, c)], {"a in b", "b in c"}), ([within(c, a)], None),
+        ([within(a, b), within(a, c)], {"a in b", "b in c"}), ([within(a, c), within(c, a)], None),
+        ([within(a, b)], {"a in b"}), ([within(b, a)], None), ([implies(a.at(3), c.at(3))], {"a in b", "b in c"}),
+        ([negate(within(a, b))], None), ([negate(every(graph, lambda at: negate(d.at(at))))], {"d"}),
+    ):  # fmt: skip
+        found = ask(goals)
+        assert (found.result == PROVEN) == (needed is not None)
+        assert (needed or set()) <= {*found.core}
+        assert found.result == PROVEN or (found.result, found.reason) == (UNDECIDED, NOT_SHOWN)
+
+
+def test_an_engine_whose_time_was_up_goes_on() -> None:
+    """Without time nothing is decided, for that reason; what is asked after that is answered as ever."""
+    graph, (a, b), symbols = sets("a", "b")
+    times = iter([0.0, 50.0, 50.0, *[0.0] * 100])
+    ask = asked(EndlessEngine, graph, symbols, {"first": a.at(0), "step": implies(a.at(0), b.at(0))},
+                clock=lambda: next(times))  # fmt: skip
+    late = ask([b.at(0)])
+    assert (late.result, late.reason) == (UNDECIDED, TIMEOUT)
+    assert ask([b.at(1)]).result == UNDECIDED
+    assert {*ask([b.at(0)]).core} == {"first", "step"}

@@ -35,7 +35,7 @@ from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import Substitution, Z3Reader
 from tests.shared.replication import BROKERS, ids, start, with_controller
 from tests.solvers.smt.asking import premises_of
-from tests.solvers.smt.test_endless import subject
+from tests.solvers.smt.test_bounds import subject
 
 EFFORT = Effort(timeout=60)
 NEWEST = 3

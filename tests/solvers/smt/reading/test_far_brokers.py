@@ -24,7 +24,7 @@ from kraftcheck.model.language.system import ANY, Action, System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import negate
 from kraftcheck.properties.kinds import always
-from kraftcheck.solvers.smt.reading.polarity import BOTH, NEGATIVE, POSITIVE, arguments_with_polarity
+from kraftcheck.solvers.smt.instances import BOTH, NEGATIVE, POSITIVE, arguments_with_polarity
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.z3terms import BINDERS, Substitution
 

@@ -16,14 +16,14 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.system import unsettled_actions
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.register.proofs import NOT_FOR_ANY
+from kraftcheck.properties.register.verdicts import NOT_FOR_ANY
 from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
 from kraftcheck.solvers.smt.reading.goals.prover import LONG, SHORT
 from kraftcheck.solvers.smt.theory import Theory
-from tests.solvers.smt.reading.goals.proving import proves
+from tests.solvers.smt.reading.goals.drawing import proves
 from tests.solvers.smt.reading.worlds import lowest_setting, meaning, pinned
 
 EFFORT = Effort(timeout=3)

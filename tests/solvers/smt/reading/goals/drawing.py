@@ -1,4 +1,4 @@
-"""Draws claims about every place of a sequence, and what they may mean."""
+"""Draws claims about every place of a sequence, and asks whether one obligation is proven by parts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from kraftcheck.model.language.sequences import Sequence, every
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.reading.goals.proof import Frame, GoalProof, Parts, PremiseParts
+from kraftcheck.solvers.smt.z3terms import Substitution
 
 PLACES = 3
 """Places of the sequence of drawn claims; words name one of them, or -1."""
@@ -71,3 +74,15 @@ def interpretations(of: Drawing) -> Iterator[Places]:
     for first, second in itertools.product(range(-1, PLACES), repeat=2):
         bits = [of.dice.randrange(2) for _ in range(PLACES)]
         yield Places(PLACES, {"bits": bits, "first": [first], "second": [second]})
+
+
+def by_parts(questions: Questions, premises: Premises, effort: Effort, frame: Frame | None = None) -> GoalProof:
+    """What proves goals of a theory from some premises, and what a step leaves as it is."""
+    substitution = Substitution(questions.subject.program.graph)
+    parts = PremiseParts(Parts(substitution), questions.read.expression)
+    return GoalProof(substitution, (parts.of(premises),), parts, effort, frame or Frame())
+
+
+def proves(questions: Questions, obligation: Obligation, premises: Premises, effort: Effort) -> bool:
+    """Whether an obligation is proven from some premises."""
+    return by_parts(questions, premises, effort).answer(questions.goals(obligation)).result == PROVEN

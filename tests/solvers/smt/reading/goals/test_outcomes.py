@@ -19,11 +19,10 @@ from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, ObligationAnswer, Questions
-from kraftcheck.solvers.smt.reading.goals import decisions, prover
-from kraftcheck.solvers.smt.reading.goals.decisions import Decisions, decided_sets
-from kraftcheck.solvers.smt.reading.goals.frame import Frame
-from kraftcheck.solvers.smt.reading.goals.proof import STEP
+from kraftcheck.solvers.smt.reading.goals import prover, truths
+from kraftcheck.solvers.smt.reading.goals.proof import STEP, Frame
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
+from kraftcheck.solvers.smt.reading.goals.truths import Decisions, decided_sets
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import rests_on
@@ -246,15 +245,15 @@ def with_names(world: Places, of: Drawing, sets: Sequence_[tuple[Term, Term]]) -
 
 def test_a_claim_of_every_decision_holds_of_the_one_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """A drawn claim has the same value with names, where these mean the words and the set that they are for."""
-    monkeypatch.setattr(decisions, "LONG", 4)
-    monkeypatch.setattr(decisions, "SHORT", 2)
+    monkeypatch.setattr(truths, "LONG_WORD", 4)
+    monkeypatch.setattr(truths, "SHORT_WORD", 2)
     named = Counter[str]()
     for seed in range(60):
         of = drawing(seed)
         argument, symbol = of.graph.variable("argument", 0, 2), decided_set(of, "decided")
-        truths = [of.claim(2) for _ in range(3)]
-        sets = [(member(of, truths[0]), symbol)]
-        whole = claim_about(of, truths, argument)
+        claims = [of.claim(2) for _ in range(3)]
+        sets = [(member(of, claims[0]), symbol)]
+        whole = claim_about(of, claims, argument)
         told = Decisions(Substitution(of.graph), sets, [*of.words, argument]).named(whole)
         named.update({of.graph.variables[n.value].split()[0] for n in closure([told]) if n.op in ("var", "sequence")})
         for number, world in enumerate(interpretations(of)):

@@ -1,0 +1,406 @@
+"""docs/reference/proofs.md: which property is proven for which numbers of brokers, records and epochs, from runs.
+
+`python -m tests.documentation.proofs docs/reference/proofs.json RUN.json...` puts runs into the data.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen, has
+
+from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.systems.added import random_run
+from kraftcheck.ci.terminal.files import read_json, write_json
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import Range, Slot
+from kraftcheck.model.language.system import ANY, Bound, Setting, is_any, spelled
+from kraftcheck.model.rules.ruleset import PRESETS, parse
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.solvers.program.fingerprint import Meaning
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.reference.interpreter import Integers
+from kraftcheck.solvers.smt.queries import PROVEN
+from tests.solvers.hypothesis.long_runs import PASSING, PREFERRED
+
+WALKS, STEPS = 400, 150
+"""Random runs that are tried for each bound; steps of each."""
+
+RUNS_OF_REPORTS = 4
+"""Random runs in which the fields are noted that properties read of events."""
+
+MORE = 2
+"""By so many are there more participants than in any search: one may be out of the ISR."""
+
+WEIGHTS = (0, 1, 4, 16)
+"""How often a run prefers an action: some runs never take it."""
+
+PREFERENCES: Sequence[Mapping[str, int]] = ({}, PREFERRED)
+"""What a run may prefer: nothing, or the actions with which a bound is exceeded."""
+
+
+@frozen
+class Freed:
+    """The bounds that are any in a request about a shipped system.
+
+    Attributes:
+        request: for a proof.
+        setting: that of the proof.
+        names: of the bounds.
+    """
+
+    request: ProofRequest
+    setting: Setting
+    names: tuple[str, ...]
+
+    def unreached(self, names: Sequence[str] = ()) -> list[str]:
+        """Which of them, or of those named, no run was seen to go beyond."""
+        return [name for name in names or self.names if self.steps_beyond(name) is None]
+
+    def steps_beyond(self, name: str) -> int | None:
+        """Steps of a run beyond the largest number that searches take for a bound; None where none was found."""
+        system = self.request.subject().system
+        passes, number = PASSING.get(system.name, {}).get(name), self._bounds()[name].hi
+        if passes is None:
+            return None
+        setting = self._of_numbers(name)
+        engine = Integers(system, setting)
+        runs = (random_run(engine, seed, STEPS, PREFERENCES, WEIGHTS) for seed in range(WALKS))
+        return next((at for run in runs for at, one in enumerate(run, 1) if passes(one.step, setting, number)), None)
+
+    def _bounds(self) -> dict[str, Bound]:
+        return {bound.name: bound for bound in self.request.subject().system.bounds}
+
+    def _of_numbers(self, name: str) -> Setting:
+        """Numbers for what is any: of participants few, unless it is they that are asked for."""
+        bounds = self._bounds()
+        sizes = [size for size in self.names if bounds[size].takes_any or bounds[bounds[size].freed_by].takes_any]
+        larger = {size: bounds[size].hi + MORE for size in sizes[: sizes.index(name) + 1]} if name in sizes else {}
+        endless = {other: 2 * (bounds[other].hi + 1) for other in self.names if other not in sizes}
+        given = {other: n for other, n in self.request.bounds.items() if bounds[other].accepts(n, proof=False)}
+        system = self.request.subject().system
+        return system.unlimited_setting(self.request.scope, given | larger | endless, self.setting.rules)
+
+
+def freed_by(request: ProofRequest) -> Freed:
+    """The bounds that are any in a request."""
+    setting = request.subject().setting
+    return Freed(request, setting, tuple(name for name, value in setting.values().items() if value is None))
+
+
+SIZES = ("brokers", "machines", "directories", "records", "epochs", "reassignments", "moves")
+"""The bounds that head a column, where a system has them."""
+
+
+NOT_ASKED = "not asked"
+"""The verdict on a claim, or on rules, that are newer than the run."""
+
+
+@frozen
+class ProofRun:
+    """One run of `kraftcheck prove`.
+
+    Attributes:
+        system, scope, rules, engine: what was proven, and what answered.
+        bounds: every bound as it is spelled.
+        verdicts: by property; lemmas are left out. `NOT_ASKED`: of a claim that this run has not judged as it is now.
+            Of a claim that a run was cut at, how many of its queries hold: that is no proof.
+        left_out: fields beyond whose cap steps are left out.
+        queries: how many there were, those about domains aside.
+        behaviour: a digest of the states and steps that it was about.
+        claims: by property, a digest of what it said.
+        seconds: how long the proof took; 0 where no run has said it.
+        solver: what answered, and what was asked each query again, with its version.
+        searched: what was explored beside it, and refutes nothing.
+        used: by claim, lemmas among them, the other invariants that its proof named, in one line. Empty, but for the
+            first run of a system.
+    """
+
+    system: str
+    scope: str
+    rules: str
+    engine: str
+    bounds: Mapping[str, int | str]
+    verdicts: Mapping[str, str]
+    left_out: tuple[str, ...]
+    queries: int
+    behaviour: str = ""
+    claims: Mapping[str, str] = field(factory=dict)
+    seconds: int = 0
+    solver: str = ""
+    searched: tuple[str, ...] = ()
+    used: Mapping[str, str] = field(factory=dict)
+
+    def request(self) -> ProofRequest:
+        """The request that proves it again."""
+        system = SYSTEMS[self.system]
+        numbers = {name: ANY if value == spelled(ANY) else int(value) for name, value in self.bounds.items()}
+        free = {bound.name for bound in system.bounds if bound.freed_by and is_any(numbers.get(bound.name))}
+        preset = system.scopes[self.scope]
+        typed = {name: value for name, value in numbers.items() if name not in free and preset.get(name) != value}
+        return ProofRequest(self.system, self.scope, typed, self.rules)
+
+    def as_of_now(self) -> ProofRun:
+        """The run with a verdict for each property that there is, `NOT_ASKED` of all that has changed since."""
+        theory = self.request().build()
+        now = Meaning.of(theory.program)
+        offered = [claim.id for claim in theory.claims if claim.id not in theory.lemmas]
+        judged = self.verdicts if self.behaviour == now.behaviour else {}
+        same = {claim for claim in judged if self.claims.get(claim) == now.claims.get(claim)}
+        return evolve(self, verdicts={claim: judged[claim] if claim in same else NOT_ASKED for claim in offered})
+
+    def beside(self, before: ProofRun | None) -> ProofRun:
+        """The run with what an earlier one of the same rules says of other claims, or has proven."""
+        if before is None or before.behaviour != self.behaviour or not {*before.verdicts} - {*self.verdicts}:
+            return self
+        told = {claim: verdict for claim, verdict in self.verdicts.items()
+                if not (HOLD in verdict and before.verdicts.get(claim) == "proven")}  # fmt: skip
+        claims = {**before.claims, **{claim: self.claims[claim] for claim in told}}
+        return evolve(self, verdicts={**before.verdicts, **told}, claims=claims, used={**before.used, **self.used},
+                      queries=before.queries + self.queries, seconds=before.seconds + self.seconds)  # fmt: skip
+
+    def command(self) -> str:
+        """The command that proves it again."""
+        typed = "".join(f" --{name} {spelled(value)}" for name, value in self.request().bounds.items())
+        solver = "" if self.engine == "z3" else f" --solver {self.engine}"
+        return f"kraftcheck prove {self.system} --scope {self.scope} --rules {self.rules}{typed}{solver}"
+
+    def head(self) -> str:
+        """The numbers that it is about."""
+        return ", ".join(f"{name} {self.bounds[name]}" for name in SIZES if name in self.bounds)
+
+    def key(self) -> tuple[str, str]:
+        """What tells it from other runs: the system and its bounds."""
+        return self.system, str(sorted(self.bounds.items()))
+
+
+def run_of(document: Mapping[str, Any]) -> ProofRun:
+    """A run from the document that it wrote.
+
+    Raises:
+        Refusal: for another document, or a run of a system of one's own.
+    """
+    if document.get("command") != "prove" or "claims" not in document:
+        raise Refusal("this is no document of `kraftcheck prove --json`")
+    if document["system"] not in SYSTEMS:
+        raise Refusal("a run of a system of one's own says nothing for this table")
+    bounds = {name: spelled(ANY) if value is None else value for name, value in document["bounds"].items()}
+    asked = [claim for claim in document["claims"] if document["complete"] or claim["queries"]]
+    claims = [claim for claim in asked if claim["kind"] != "lemma"]
+    solvers = [solver for solver in (document["engine"], document["second_solver"]) if solver]
+    return ProofRun(
+        document["system"], document["scope"], document["rules"], document["engine"], bounds,
+        {claim["id"]: _verdict(claim, document["complete"]) for claim in claims},
+        tuple(document["bounded_by"]), sum(len(claim["queries"]) for claim in document["claims"]),
+        document["behaviour"], {claim["id"]: claim["digest"] for claim in claims}, round(document["seconds"]),
+        " and ".join(f"{solver} {document['versions'][solver]}" for solver in solvers), tuple(document["searched"]),
+        {claim["id"]: " ".join(_others(claim)) for claim in document["claims"]},
+    )  # fmt: skip
+
+
+HOLD = "queries that hold: "
+"""What says of a claim that a run was cut at how much of it is proven."""
+
+
+def _verdict(claim: Mapping[str, Any], complete: bool) -> str:
+    """The verdict on a claim; of one that a run was cut at, how many queries hold, and which have no proof."""
+    if complete:
+        return "proven" if claim["verdict"] == "holds" else str(claim["verdict"])
+    open_ = [query["action"] for query in claim["queries"] if query["result"] != PROVEN]
+    return f"{HOLD}{len(claim['queries']) - len(open_)}" + (f"; open: {', '.join(open_)}" if open_ else "")
+
+
+def _others(claim: Mapping[str, Any]) -> list[str]:
+    """The other invariants that the proof of a claim named."""
+    invariants = (name.removeprefix("invariant: ") for name in claim["used"] if name.startswith("invariant: "))
+    return [name for name in invariants if name != claim["id"]]
+
+
+LISTS = ("left_out", "searched")
+"""The fields of a run that are lists in a document."""
+
+
+def read_runs(place: Path) -> list[ProofRun]:
+    """The runs of a table's data, in order."""
+    return [ProofRun(**{**one, **{name: tuple(one.get(name, ())) for name in LISTS}}) for one in read_json(place)]
+
+
+def merged(runs: Sequence[ProofRun], more: Sequence[ProofRun]) -> list[ProofRun]:
+    """Runs with some added or replaced, by system and then by size; the first of a system keeps what it used."""
+    by_key = {run.key(): run for run in (*runs, *more)}
+    rows = sorted(by_key.values(), key=lambda run: (list(SYSTEMS).index(run.system), _size(run), run.head()))
+    first = {run.system: run for run in reversed(rows)}
+    return [run if run is first[run.system] else evolve(run, used={}) for run in rows]
+
+
+def _size(run: ProofRun) -> float:
+    size = run.bounds.get("brokers", run.bounds.get("machines", 0))
+    return float("inf") if size == spelled(ANY) else float(size)
+
+
+def column_heads(columns: Sequence[ProofRun]) -> list[str]:
+    """What each column of a system is about: its numbers; where these are equal also its scope and bounds."""
+    heads = [run.head() for run in columns]
+    scoped = [f"{h}, scope {run.scope}" if heads.count(h) > 1 else h for h, run in zip(heads, columns, strict=True)]
+    return [
+        h + "".join(f", {name} {spelled(value)}" for name, value in run.request().bounds.items() if name not in SIZES)
+        if scoped.count(h) > 1 else h
+        for h, run in zip(scoped, columns, strict=True)
+    ]  # fmt: skip
+
+
+def page(runs: Sequence[ProofRun]) -> str:
+    """The table as a page."""
+    return "\n".join(_lines(runs)) + "\n"
+
+
+def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
+    yield from (
+        "# What is proven, for which numbers", "",
+        "Which property is proven, for any number of steps, for how many brokers, records and epochs: made from runs.",
+        "", "`any` stands for every number, and `not asked` for a claim that is new, or says something else, since the",
+        "column was made, and for all claims once the rules have changed. Of each bound that is `any` a run goes",
+        "beyond what searches take, or it is refused. Below each table the statement of a column is made from its",
+        "system: bounds, what is left out, and where runs begin; above it the fields of a state.",
+        "A nightly test proves again what a column says is proven. To add one: `kraftcheck prove`",
+        "with `--json RUN.json`, then `python -m tests.documentation.proofs docs/reference/proofs.json RUN.json`, and",
+        "`python -m tests.documentation`. A run with `--max-time` may be cut: of a claim that it was cut at, the table",
+        "says how many queries hold, each with every invariant assumed, which proves nothing yet. More runs of the",
+        "same rules, each with some `--property`, are put beside it. [Proofs](../explanation/proofs.md) has the",
+        "theorems, and what they assume.",
+    )  # fmt: skip
+    for system in dict.fromkeys(run.system for run in runs):
+        columns = [run for run in runs if run.system == system]
+        claims, heads = dict.fromkeys(claim for run in columns for claim in run.verdicts), column_heads(columns)
+        yield from ("", f"## {system}", "", f"| property | {' | '.join(heads)} |")
+        yield "|---" * (len(columns) + 1) + "|"
+        for claim in claims:
+            yield f"| `{claim}` | {' | '.join(run.verdicts.get(claim, '-') for run in columns)} |"
+        state = dict.fromkeys(name for name, *_ in _fields(_states_of(columns[0])))
+        yield from ("", f"A state: {', '.join(f'`{name}`' for name in state)}.", "")
+        for run, head in zip(columns, heads, strict=True):
+            yield from (f"* **{head}**: `{run.command()}`", *(f"  * {text}" for text in statement(run)))
+
+
+@functools.cache
+def _every_action(name: str) -> frozenset[str]:
+    """The actions of a shipped system in any scope, under any preset of rules."""
+    system = SYSTEMS[name]
+    settings = (system.setting(scope, rules=parse(rules)) for rules in PRESETS for scope in system.scopes)
+    return frozenset(action.name for setting in settings for action in system.actions(setting))
+
+
+def statement(run: ProofRun) -> Iterator[str]:
+    """What a column states besides its claims: bounds, what never happens, where runs begin, and what answered."""
+    chosen, program = run.request().subject(), _states_of(run)
+    system, setting = chosen.system, chosen.setting
+    off = [f"`{bound.name}` ({bound.help})" for bound in system.bounds if run.bounds.get(bound.name) == 0]
+    yield "bounds: " + ", ".join(f"{name} {value}" for name, value in run.bounds.items() if value != 0)
+    if off:
+        yield "at 0: " + ", ".join(off)
+    if absent := sorted(_every_action(run.system) - {action.name for action in system.actions(setting)}):
+        yield f"no action {', '.join(f'`{name}`' for name in absent)}"
+    if described := ", ".join(f"`{name}`" for name in program.initially):
+        yield f"runs begin in every state with {described}"
+    else:
+        yield f"runs begin in {len(program.initial)} state{'s' * (len(program.initial) > 1)}; " + "; ".join(
+            f"0, false or empty {when}: {', '.join(f'`{name}`' for name in names)}"
+            for when, names in (("in each", _zero(program, ever=True)), ("always", _zero(program, ever=False)))
+            if names
+        )
+    if run.left_out:
+        yield f"steps beyond the bound on {', '.join(f'`{path}`' for path in run.left_out)} are left out"
+    if given := reported(run.system, run.scope, run.rules):
+        yield "a rule's own word decides: " + ", ".join(f"`{claim}` (`{'`, `'.join(e)}`)" for claim, e in given.items())
+    if is_any(setting.bounds.get("brokers")):
+        yield "sizes of sets are known by [axioms](../explanation/provers.md#any-number)"
+    yield f"{run.queries:,} queries about claims, answered by {run.solver or run.engine}" + _time(run)
+    yield from (f"explored beside it: {one}" for one in run.searched)
+
+
+def _states_of(run: ProofRun) -> Program:
+    """The states of a run's system and where it begins, without what it does and claims."""
+    chosen = run.request().subject()
+    return trace(evolve(chosen.system, actions=lambda _: (), properties=()), chosen.setting, free=True)
+
+
+def _fields(program: Program) -> Iterator[tuple[str, Slot, list[Any]]]:
+    """Each leaf of a state, named without positions, with its place and its initial values."""
+    columns = zip(*program.initial, strict=True) if program.initial else [()] * len(program.layout.slots)
+    for slot, column in zip(program.layout.slots, columns, strict=True):
+        yield re.sub(r"\[\d+\]", "", program.layout.name(slot.path)), slot, [*column]
+
+
+def _zero(program: Program, ever: bool) -> list[str]:
+    """The fields that are 0, false or empty in every initial state, and may ever be another; named values are none."""
+    found: dict[str, bool] = {}
+    for name, slot, values in _fields(program):
+        domain = slot.domain
+        counted = domain.lo == 0 and (domain.hi > 0) == ever and not (isinstance(domain, Range) and domain.names)
+        found[name] = found.get(name, True) and counted and all(value in (0, False) for value in values)
+    return [name for name, zero in found.items() if zero]
+
+
+def _time(run: ProofRun) -> str:
+    return f" in {run.seconds:,} s" if run.seconds else ""
+
+
+class Noted:
+    """A record of which the fields that are read are noted, by their paths."""
+
+    def __init__(self, of: Any, path: str, notes: dict[str, None]) -> None:
+        self._of, self._path, self._notes = of, path, notes
+
+    def __getattr__(self, name: str) -> Any:
+        value, path = getattr(self._of, name), f"{self._path}{name}"
+        if has(type(value)) and not hasattr(value, "has"):
+            return Noted(value, f"{path}.", self._notes)
+        self._notes[path] = None
+        return value
+
+
+@functools.cache
+def reported(name: str, scope: str, rules: str) -> Mapping[str, tuple[str, ...]]:
+    """By property, the fields that it reads of what a step's rules report of themselves, in random runs of a scope."""
+    system = SYSTEMS[name]
+    setting = system.setting(scope, rules=parse(rules))
+    claims = [claim for claim in system.properties(setting) if claim.kind == "step"]
+    notes: dict[str, dict[str, None]] = {claim.id: {} for claim in claims}
+    engine = Integers(system, setting)
+    for seed in range(RUNS_OF_REPORTS):
+        for step in (one.step for one in random_run(engine, seed, STEPS, PREFERENCES, WEIGHTS)):
+            for claim in claims:
+                if step.event is not None:
+                    claim.parts(evolve(step, event=Noted(step.event, "", notes[claim.id])))
+    return {claim: tuple(read) for claim, read in notes.items() if read}
+
+
+def document(runs: Sequence[ProofRun]) -> list[dict[str, Any]]:
+    """The runs as plain values."""
+    return [{name: getattr(run, name) for name in ProofRun.__annotations__} for run in runs]
+
+
+def main(words: Sequence[str]) -> None:
+    """Put runs into a table's data.
+
+    Raises:
+        Refusal: for a run that calls a bound any which no run in its scope was seen to exceed.
+    """
+    table, *files = map(Path, words)
+    runs = read_runs(table) if table.exists() else []
+    for run in [run_of(read_json(file)) for file in files]:
+        if missing := freed_by(run.request()).unreached():
+            names = ", ".join(missing)
+            raise Refusal(f"{run.command()}: {names} any: no run goes beyond what searches take; free more bounds")
+        runs = merged(runs, [run.beside(next((one for one in runs if one.key() == run.key()), None))])
+    write_json(str(table), document([run.as_of_now() for run in merged(runs, [])]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

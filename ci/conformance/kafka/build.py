@@ -190,6 +190,15 @@ class Build:
         heads = [part.bytes_of(name)[:8] for part, name in zip(self.first, firsts, strict=True) if name]
         return max((int.from_bytes(head[6:8]) - _FIRST_JAVA for head in heads), default=OLDEST_JAVA)
 
+    def stale(self) -> Iterator[str]:
+        """The modules of a checkout whose sources have changed since they were built."""
+        for part in self.first:
+            module = part.path.parents[3 if part.path.is_dir() else 2] if len(part.path.parents) > 3 else part.path
+            sources = (file.stat().st_mtime for file in (module / "src/main/java").rglob("*.java"))
+            built = _newest(part.path) if part.path.is_dir() else part.path.stat().st_mtime
+            if max(sources, default=0.0) > built:
+                yield module.name
+
     def lines(self) -> list[str]:
         """What is driven, for a reader; nothing for a release, whose digests are known."""
         if not self.first:
@@ -202,7 +211,9 @@ class Build:
             alike = {release: sum(listed(release, CONTROLLER).get(part.path.name) == part.digest for part in self.first)
                      for release in known_versions()}  # fmt: skip
             of = max(alike, key=lambda release: (alike[release], release == self.like))
-            text.append(f"  {len(self.first) - len(changed)} jars are as in {of}")
+            same = len(self.first) - len(changed)
+            text.append(f"  {same} {'jar is' if same == 1 else 'jars are'} as in {of}")
+        text += [f"  warning: sources of {module} are newer than what is built of it" for module in self.stale()]
         if _VERSION.fullmatch(self.name):
             text.append(f"  warning: no digest of Kafka {self} is listed; what Maven fetched is trusted")
         if not any(_MANAGERS in part.classes() for part in self.first):

@@ -179,6 +179,7 @@ class DriverProcess:
     """Seconds that a driver may take for a block of answers; one that hangs is stopped, and has died of the block."""
 
     def __init__(self, build: Build, name: str, arguments: Sequence[str], options: Sequence[str] = ()) -> None:
+        self.build = build
         java, path = program("java"), compile_driver(build, name)
         notes = [] if build.noted is None else [f"-Xlog:class+load:file={build.noted}/{name}-%p.txt"]
         self._command = [java, *options, *notes, "-cp", path, f"{PACKAGE}.{name}", *arguments]

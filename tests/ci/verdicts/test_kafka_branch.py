@@ -115,6 +115,17 @@ def test_a_build_that_hangs_is_asked_once(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.xdist_group("kafka")
+def test_classes_that_do_not_fit_are_refused() -> None:
+    """A jar of 4.3.1 beside those of 4.0.0 needs a class that these lack: that is no difference, and exit code 2."""
+    newer = next(path for path in jars("4.3.1").split(os.pathsep) if "kafka-metadata" in path)
+    ran = kraftcheck("branch", newer, "--like", "4.0.0", "--quiet")
+    assert ran.code == 2
+    assert ran.err.startswith("kraftcheck: classes of Kafka ")
+    assert "do not fit each other: NoClassDefFoundError: org/apache/kafka/server/" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.xdist_group("kafka")
 def test_what_a_build_changes_is_known_by_its_bytes(tmp_path: Path) -> None:
     """A class with other bytes than the release's, or that it lacks; none of a module that is not driven."""
     for name, member in (("own.jar", "controller/Added"), ("kafka-streams-4.4.0.jar", "streams/Stream")):

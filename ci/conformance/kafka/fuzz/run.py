@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +41,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     waited,
 )
 from kraftcheck.ci.terminal.interrupts import passed
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import RuleSet
 
 REQUESTS = {
@@ -56,6 +58,11 @@ DRAWN = tuple(draw for draw, weight in REQUESTS.values() for _ in range(weight))
 
 DIED = "the driver died"
 """How the answer begins that the end of Kafka's process is."""
+
+MISFIT = re.compile(
+    r"(NoClassDefFound|NoSuchMethod|NoSuchField|AbstractMethod|IncompatibleClassChange|Verify)Error[^|]*"
+)
+"""What a virtual machine says of a class that was compiled beside others, or is none."""
 
 FEW_ELECTED = " few"
 """How the first line of a sequence ends where a timer elects few leaders at a time."""
@@ -224,9 +231,13 @@ class Played:
 
         Raises:
             DriverError: when the new one ends too.
+            Refusal: where classes of the build do not fit each other, which says nothing of what they decide.
         """
         answers = kafka.answers(len(self.exchanges))
         if answers[-1].startswith(DIED):
+            if misfit := MISFIT.search(answers[-1]):
+                raise Refusal(f"classes of Kafka {kafka.build} do not fit each other: {misfit[0]}; build all its "
+                              "modules, or name the release that completes it with --like")  # fmt: skip
             kafka.restart()
             if ahead is not None:
                 kafka.send(ahead.lines)

@@ -150,10 +150,10 @@ def replaced(substitution: Substitution, term: Term, facts: Sequence[Equal]) -> 
     return within(term, frozenset(table))
 
 
-LONG_WORD = 60
+LONG = 60
 """Terms of a word that a name is shorter than."""
 
-SHORT_WORD = 40
+SHORT = 40
 """Terms of a word that is left as it is where its parts have names."""
 
 CHOICES = ("ite", "least_by", "least", "greatest")
@@ -208,12 +208,12 @@ class Decisions:
         args = (*term.args[:first], *map(self._within, term.args[first:]))
         same = all(one is other for one, other in zip(args, term.args, strict=True))
         new = term if same else self.substitution.rebuilt(term, args)
-        if self._is_decision(term) and len(closure([new])) > SHORT_WORD:
+        if self._is_decision(term) and len(closure([new])) > SHORT:
             return self._name_of(term)
         return new
 
     def _is_decision(self, term: Term) -> bool:
-        return term.op in CHOICES and not self.substitution.free(term) and len(closure([term])) >= LONG_WORD
+        return term.op in CHOICES and not self.substitution.free(term) and len(closure([term])) >= LONG
 
     def _name_of(self, term: Term) -> Term:
         name = f"decision {term.index}"

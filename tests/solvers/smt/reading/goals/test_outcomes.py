@@ -245,8 +245,8 @@ def with_names(world: Places, of: Drawing, sets: Sequence_[tuple[Term, Term]]) -
 
 def test_a_claim_of_every_decision_holds_of_the_one_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """A drawn claim has the same value with names, where these mean the words and the set that they are for."""
-    monkeypatch.setattr(truths, "LONG_WORD", 4)
-    monkeypatch.setattr(truths, "SHORT_WORD", 2)
+    monkeypatch.setattr(truths, "LONG", 4)
+    monkeypatch.setattr(truths, "SHORT", 2)
     named = Counter[str]()
     for seed in range(60):
         of = drawing(seed)

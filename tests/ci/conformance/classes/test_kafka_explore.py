@@ -144,9 +144,19 @@ def test_what_cannot_be_asked_is_refused(words: str, refusal: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("system", "version"), [("elections", "4.4.0"), ("elections", "4.1.2"), ("kraft", "4.4.0")])
 def test_whole_scopes_have_the_verdicts_of_the_rules(system: str, version: str) -> None:
-    """Whole `elections` and `kraft`: the states and verdicts of the release's rules, but for what is left out."""
+    """Whole `elections` and `kraft`: the states and verdicts of the release's rules.
+
+    A clean start of a broker that is not registered is none of Kafka's, and left out: without it a way back may be
+    missing sooner, and nothing else differs.
+    """
     kafka, rules = explored(system, "--kafka", version), explored(system, "--rules", f"kafka-{version}")
     assert kafka["states"]["levels"] == rules["states"]["levels"]
     assert kafka["states"]["generated"] + kafka["kafka"]["impossible"] == rules["states"]["generated"]
-    assert verdicts(kafka) == verdicts(rules)
+    told, ruled = verdicts(kafka), verdicts(rules)
+    kinds = {one["id"]: one["kind"] for one in rules["properties"]}
+    for name in (name for name in ruled if told[name] != ruled[name]):
+        assert (kinds[name], told[name][0], ruled[name][0]) == ("recovers", "refuted", "refuted")
+        assert (told[name][1] or 0) < (ruled[name][1] or 0)
+        assert kafka["kafka"]["impossible"] > 0
+    assert told.keys() == ruled.keys()
     assert not kafka["kafka"]["differing"]

@@ -53,7 +53,8 @@ def number(value: Any) -> float:
     """A number that is finite and not negative, as counts and seconds are."""
     if type(value) not in (int, float) or not (0 <= value <= 1e18 and math.isfinite(value)):
         raise ValueError(f"takes a number 0..10^18, not {shown(value)}")
-    return value
+    found: float = value
+    return found
 
 
 def boolean(value: Any) -> bool:

@@ -304,7 +304,8 @@ class Kafka:
             rules: `setting.rules`.
             passes: what it does; `passes` has the triggers.
         """
-        return deciding(state, lambda: finish(state, state, Triggers(rules).decided(state, *passes)))
+        found: Outcome = deciding(state, lambda: finish(state, state, Triggers(rules).decided(state, *passes)))
+        return found
 
 
 kafka = Kafka()

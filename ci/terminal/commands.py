@@ -149,7 +149,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        return getattr(importlib.import_module(f"kraftcheck.{module}"), name)
+        found: click.Command | None = getattr(importlib.import_module(f"kraftcheck.{module}"), name)
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """What `--help` says of each command, without importing any."""

@@ -271,7 +271,8 @@ class PerBroker(OfAnyNumber):
         return self._first_leaf().number
 
     def _first_leaf(self) -> Sequence:
-        return next(iter(leaves(self.item)))[1]
+        found: Sequence = next(iter(leaves(self.item)))[1]
+        return found
 
 
 Claim = Callable[[Word], Truth]

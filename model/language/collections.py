@@ -349,9 +349,9 @@ def has_bit(mask: Word, place: int) -> Truth:
         case "ite":
             return graph.ite(mask.args[0], graph.lift(parts[0]), graph.lift(parts[1]))  # type: ignore[return-value]
         case "bor":
-            return lower(graph.lift(graph.apply("or", *map(graph.lift, parts))))
+            return lower(graph.lift(graph.apply("or", *map(graph.lift, parts))))  # type: ignore[no-any-return]
         case "bclear":
-            return lower(graph.lift(graph.apply("and", graph.lift(parts[0]), graph.lift(graph.negate(parts[1])))))
+            return lower(graph.lift(graph.apply("and", graph.lift(parts[0]), graph.lift(graph.negate(parts[1])))))  # type: ignore[no-any-return]
     return graph.apply("member", mask, graph.constant(place))
 
 

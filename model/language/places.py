@@ -189,7 +189,8 @@ class Queue(Untold):
         """The size after an operation; one outside stays as it is."""
         (old,) = undoubted([self.size])
         size = choose(self._has_lost(old), old, old + by)
-        return doubted([size], negate(self._has_lost(size)), self._said, AWAY)[0]
+        found: Word = doubted([size], negate(self._has_lost(size)), self._said, AWAY)[0]
+        return found
 
     @property
     def _said(self) -> str:

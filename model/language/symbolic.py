@@ -242,7 +242,8 @@ def _record_fields(kind: Any) -> tuple[str, ...] | None:
 def described(value: Any) -> str:
     """A value as messages show it, symbolic or not: what `repr` would say if symbolic values had text."""
     if isinstance(value, Symbolic) or hasattr(type(value), "described"):
-        return value.described()
+        found: str = value.described()
+        return found
     if isinstance(value, tuple):
         return f"({', '.join(map(described, value))})"
     if isinstance(value, list):

@@ -39,7 +39,8 @@ def choose(condition: Truth, then: T, otherwise: T) -> T:
     """
     condition = _decision(condition, BRANCH)
     if isinstance(condition, Term):
-        return _merge(condition, then, otherwise)
+        found: T = _merge(condition, then, otherwise)
+        return found
     return then if condition else otherwise
 
 

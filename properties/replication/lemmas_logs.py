@@ -243,7 +243,8 @@ def _shown(s: Replication) -> Conjuncts:
 
 def dead(s: Replication) -> BrokerSet:
     """Who has stopped uncleanly."""
-    return brokers_where(s.brokers, lambda n: s.broker(n).status == STOPPED_UNCLEAN)
+    found: BrokerSet = brokers_where(s.brokers, lambda n: s.broker(n).status == STOPPED_UNCLEAN)
+    return found
 
 
 def _living(s: Replication, setting: Setting) -> Truth:

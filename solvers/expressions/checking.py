@@ -136,7 +136,8 @@ def type_of(shape: Any) -> Type:
 
 def _largest(domain: Any) -> int:
     """The largest value that a domain, which stands where a state has a word, allows."""
-    return domain.hi
+    found: int = domain.hi
+    return found
 
 
 def joined(a: Type, b: Type) -> Type | None:

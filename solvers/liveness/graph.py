@@ -442,7 +442,8 @@ class StoredEdges:
         if found is None and self.file is not None:
             with self._lock:
                 found = self.file.get(number)
-        return found
+        value: Listed | None = found
+        return value
 
     def put(self, number: int, edges: Listed) -> bool:
         """Keep the edges of a block; false when there is no room."""

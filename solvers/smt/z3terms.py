@@ -478,7 +478,8 @@ def value_of(model: z3.ModelRef, term: Term, symbol: Any) -> int:
     value = model.eval(symbol, model_completion=True)
     if term.is_truth:
         return int(z3.is_true(value))
-    return value.as_signed_long() if not is_number(term) and term.lo < 0 else value.as_long()
+    found: int = value.as_signed_long() if not is_number(term) and term.lo < 0 else value.as_long()
+    return found
 
 
 def conjunction(parts: Iterable[Any], context: z3.Context | None = None) -> Any:

@@ -311,7 +311,8 @@ class Placement:
 
     def host(self, broker: Word) -> Host:
         """A broker."""
-        return record_of(self.hosts, broker)
+        found: Host = record_of(self.hosts, broker)
+        return found
 
     def with_host(self, broker: Word, host: Host) -> Placement:
         """The state with one broker replaced."""

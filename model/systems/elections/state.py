@@ -51,10 +51,12 @@ class AnyDirectories:
 
     def of(self, broker: Word) -> Word:
         """The directory of a replica; of another broker UNASSIGNED."""
-        return self._sequence().at(broker)
+        found: Word = self._sequence().at(broker)
+        return found
 
     def _sequence(self) -> Sequence:
-        return self.ids
+        found: Sequence = self.ids
+        return found
 
     def for_replicas(self, replicas: Brokers, wanted: Callable[[Word], Word]) -> AnyDirectories:
         """See `Directories.for_replicas`."""
@@ -186,7 +188,8 @@ class Elections:
 
     def dirs_of(self, broker: Word) -> BrokerSet:
         """The registered directories of a broker."""
-        return record_of(self.online_dirs, broker)
+        found: BrokerSet = record_of(self.online_dirs, broker)
+        return found
 
     def with_dirs(self, broker: Word, dirs: BrokerSet) -> Elections:
         """The state with other registered directories of one broker."""
@@ -246,9 +249,10 @@ def directory_online(state: Elections, broker: Word, directory: Word, rules: Par
 
 def replicas_online(state: Elections, rules: PartitionRules) -> Brokers:
     """Brokers whose replica sits in an online directory."""
-    return brokers_where(
+    found: Brokers = brokers_where(
         state.online_dirs, lambda b: directory_online(state, b, state.directories.of(b), rules)
     )
+    return found
 
 
 def replicas_offline(state: Elections, rules: PartitionRules) -> Brokers:

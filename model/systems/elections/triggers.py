@@ -165,7 +165,8 @@ class Triggers:
 
     def finish(self, before: Elections, after: Elections, done: Progress) -> Outcome:
         """The outcome of an event, from the state before it, that after it but for the partition, and its passes."""
-        return self.rules.outcome(before, finish(before, after, done))
+        found: Outcome = self.rules.outcome(before, finish(before, after, done))
+        return found
 
     def fence(self, state: Elections, broker: Word) -> Outcome:
         """Session expiry or a heartbeat that asks for it."""

@@ -61,7 +61,8 @@ class Indexing:
     @property
     def rules(self) -> RuleSet:
         """The rule set."""
-        return self.setting.rules
+        found: RuleSet = self.setting.rules
+        return found
 
     def of_elections(self, action: Action) -> Action:
         """An action of `elections` on the topic, or on the brokers alone."""

@@ -202,7 +202,8 @@ class Cluster:
     @property
     def rules(self) -> FeatureRules:
         """The choices that are read."""
-        return self.setting.rules.features
+        found: FeatureRules = self.setting.rules.features
+        return found
 
     def allows(self, state: Features, release: Word) -> Truth:
         """Whether a release can replay the log; one that names no level reads as the lowest."""

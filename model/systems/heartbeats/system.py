@@ -80,7 +80,8 @@ class Beating:
     @property
     def rules(self) -> HeartbeatRules:
         """The choices that are read."""
-        return self.setting.rules.heartbeats
+        found: HeartbeatRules = self.setting.rules.heartbeats
+        return found
 
     @rule("heartbeat.wait-and-delay-are-intervals", source="KAFKA-19294; PR 19745; KAFKA-14392; PR 12856",
           switches=("wait-and-delay-fill-session", "wait-exceeds-session"),

@@ -162,7 +162,8 @@ class Joining:
     @property
     def rules(self) -> ImageRules:
         """The choices that are read."""
-        return self.setting.rules.images
+        found: ImageRules = self.setting.rules.images
+        return found
 
     # Records: each changes the topics, and what a running broker has to join.
 

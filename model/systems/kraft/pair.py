@@ -70,7 +70,8 @@ class Beside:
     @property
     def rules(self) -> RuleSet:
         """The rule set."""
-        return self.setting.rules
+        found: RuleSet = self.setting.rules
+        return found
 
     def view(self, state: Kraft, second: Second) -> Placement:
         """The second partition, as the rules at work decide about it."""

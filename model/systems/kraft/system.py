@@ -87,7 +87,8 @@ class Both:
     @property
     def rules(self) -> RuleSet:
         """The rule set."""
-        return self.setting.rules
+        found: RuleSet = self.setting.rules
+        return found
 
     @property
     def pair(self) -> Beside:

@@ -172,10 +172,11 @@ def kept_at(kept: Kept, epoch: Word, otherwise: Any) -> Any:
 def isr_kept_at(kept: Kept, epoch: Word) -> BrokerSet:
     """The ISR that is kept of an epoch."""
     if isinstance(kept, PerBroker):
-        return kept.at(epoch)
+        return kept.at(epoch)  # type: ignore[no-any-return]
     if isinstance(kept, Endless):
         return BrokerSet(kept.at(epoch))
-    return pick(kept, epoch, kept[0])
+    found: BrokerSet = pick(kept, epoch, kept[0])
+    return found
 
 
 def first_kept(kept: Kept) -> Any:

@@ -107,11 +107,13 @@ class Broker:
 
     def fetchers(self) -> BrokerSet:
         """The followers whose log end offset this leader knows."""
-        return brokers_where(self.ends, lambda b: record_of(self.ends, b) >= 0)
+        found: BrokerSet = brokers_where(self.ends, lambda b: record_of(self.ends, b) >= 0)
+        return found
 
     def end_of(self, follower: Word) -> Word:
         """The log end offset this leader knows of a follower."""
-        return record_of(self.ends, follower)
+        found: Word = record_of(self.ends, follower)
+        return found
 
     def without_proposal(self) -> Broker:
         """The broker with no change pending."""
@@ -232,7 +234,8 @@ class Replication:
 
     def leader_at(self, epoch: Word) -> Word:
         """The leader of a leader epoch."""
-        return kept_at(self.leaders, epoch, NO_LEADER)
+        found: Word = kept_at(self.leaders, epoch, NO_LEADER)
+        return found
 
     def isr_at(self, epoch: Word) -> BrokerSet:
         """The last ISR of a leader epoch."""
@@ -246,7 +249,8 @@ class Replication:
 
     def broker(self, number: Word) -> Broker:
         """A broker."""
-        return record_of(self.brokers, number)
+        found: Broker = record_of(self.brokers, number)
+        return found
 
     def with_broker(self, number: Word, broker: Broker) -> Replication:
         """The state with one broker replaced."""

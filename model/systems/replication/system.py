@@ -300,7 +300,8 @@ class LateReplies:
         def effect(state: Replication, follower: Word, leader: Word, received: Word) -> Replication:
             given_up = all_of(state.reply.follower == follower, state.reply.leader == leader)
             reply = choose(given_up, no_reply(self.room), state.reply)
-            return fetch.effect(evolve(state, reply=reply), follower, leader, received)
+            found: Replication = fetch.effect(evolve(state, reply=reply), follower, leader, received)
+            return found
 
         return effect
 

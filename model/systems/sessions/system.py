@@ -173,7 +173,8 @@ class Touch:
     @property
     def rules(self) -> ControllerRules:
         """The choices that are read."""
-        return self.setting.rules.controller
+        found: ControllerRules = self.setting.rules.controller
+        return found
 
     def in_session(self, peer: Peer) -> Truth:
         """Whether no other process may register the broker's id."""

@@ -154,7 +154,8 @@ def _sized(instances: Instances, term: Term, value: Value) -> Sized:
 
 
 def _is_in(instances: Instances, place: Term, one: Sized) -> Truth:
-    return lower(instances.member(one.term, place))
+    found: Truth = lower(instances.member(one.term, place))
+    return found
 
 
 def _same(instances: Instances, sized: list[Sized], value: Value) -> None:

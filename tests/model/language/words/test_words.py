@@ -44,7 +44,7 @@ def test_every_word_has_an_example() -> None:
     public = {name for module in OF_RULES for name in kc._PLACES[f"kraftcheck.model.language.{module}"]}
     functions = {name for name in public if not isinstance(getattr(kc, name), type)}
     methods = {f"{name}.{method}" for name, one in COLLECTIONS.items() for method in engines.methods(one)}
-    listed = {examples.word for example in ALL} | {*WORDS}
+    listed = {example.word for example in ALL} | {*WORDS}
     assert len(functions) > 15
     assert sorted((functions | methods) - listed) == []
     assert sorted(word for word in listed if "." in word and word not in methods) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from attrs import define, evolve, frozen
@@ -22,7 +23,7 @@ from kraftcheck.model.controller.partitions import (
     alter_partition,
     assign_replicas_to_dirs,
 )
-from kraftcheck.model.controller.state import TOPIC, ClearElrRecord, ConfigRecord, Controller, LogRecord
+from kraftcheck.model.controller.state import TOPIC, ClearElrRecord, ConfigRecord, Controller, LogRecord, Outcome
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.partition.registration import UNASSIGNED
 from kraftcheck.model.records.codecs import encode
@@ -64,9 +65,9 @@ class Recorder(ModelController):
 
     written: tuple[LogRecord, ...] = ()
 
-    def _number(self, records: tuple[LogRecord, ...]) -> None:
-        self.written = records
-        super()._number(records)
+    def _committed(self, outcome: Outcome[Any]) -> list[str] | None:
+        self.written = (*self.written, *outcome.records)
+        return super()._committed(outcome)
 
 
 @frozen

@@ -33,7 +33,7 @@ from kraftcheck.properties.register.mutants import LEFT
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.transition import NO_ACTION
-from kraftcheck.solvers.mutants import campaign as mutant_trace
+from kraftcheck.solvers.mutants import counterexamples
 from kraftcheck.solvers.mutants import explore as mutant_recoverability
 from kraftcheck.solvers.mutants.counterexamples import Disproof
 from kraftcheck.solvers.mutants.explore import (
@@ -291,7 +291,7 @@ def test_what_is_broken_anyway_is_no_evidence() -> None:
 
 def test_an_unconfirmed_counterexample_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """A counterexample that ints deny raises, it is not reported."""
-    original = mutant_trace.disproof
+    original = counterexamples.disproof
 
     def forged(search: Search, mutations: Mutations, mutant: Mutant, number: int) -> Disproof:
         innocent = next(identity for identity in range(1, 99) if search.store.shards[identity % SHARDS].count)

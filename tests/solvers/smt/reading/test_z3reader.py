@@ -323,7 +323,7 @@ def test_a_set_may_leave_its_domain() -> None:
 def test_a_bound_that_is_any_is_no_number(counts: Callable[[Any, Any], Any]) -> None:
     """A rule that counts with it is refused with its line, however it does."""
     made = evolve(system(lambda s: True), properties=lambda b: [kc.always("counts", "c", lambda s: counts(s, b["n"]))])
-    with pytest.raises(Refusal, match=r"test_numbers\.py:\d+: the bound n is any, and a rule counts with it"):
+    with pytest.raises(Refusal, match=r"test_z3reader\.py:\d+: the bound n is any, and a rule counts with it"):
         prove(made)
     assert kc.explore(made, n=2, m=1, cache=False).verdict("counts") is not None
 
@@ -346,7 +346,7 @@ def test_what_any_number_has_not_is_refused_with_its_line(claim: Callable[[Any],
         b["n"], kc.set_below(b["n"])), kc.word_below(b["m"], -1)))  # fmt: skip
     with pytest.raises(Refusal) as refused:
         prove(with_sets)
-    assert re.search(r"test_numbers\.py:\d+: ", str(refused.value))
+    assert re.search(r"test_z3reader\.py:\d+: ", str(refused.value))
     assert said in str(refused.value)
 
 

@@ -260,14 +260,14 @@ class _Asking:
         return self._fuzz(rules, MORE, self.seed + 1)
 
     def _fuzz(self, rules: RuleSet, steps: int, seed: int) -> tuple[FullAnswer, list[str]]:
-        row = fuzz_with_kafka(self.build, rules, steps, seed, lambda *progress: None)
+        row = fuzz_with_kafka(self.build, rules, steps, seed, _silent)
         answer = FullAnswer(row.steps, row.differing, sequence_witnesses(self.build.like, row.kept), row.ended)
         text = f"whole controllers: {row.steps:,} steps in {row.sequences:,} sequences, {row.differing:,} differ"
         return answer, [text, *cause_lines(evolve(row, causes=row.causes[:1]))]
 
     def _checks(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
         rows = list[CheckRow]()
-        for row in conform_with_kafka(self.build, rules, SIZE, lambda *progress: None):
+        for row in conform_with_kafka(self.build, rules, SIZE, _silent):
             if isinstance(row, CheckFault):
                 raise row.error
             rows.append(row)
@@ -477,16 +477,17 @@ def _outcome(
 ) -> _Outcome:  # fmt: skip
     """Ask, name and explore, and show each as it is known."""
     cases, witnesses, differing, rounds, beside, images = 0, list[Witness](), 0, 0, None, None
-    for answer, text in asking.rounds(parse(base)):
+    rules = parse(base)
+    for answer, text in asking.rounds(rules):
         say(text)
         rounds, cases, differing = rounds + 1, cases + answer.cases, differing + answer.differing
         witnesses += answer.witnesses
         if answer.ended:
             say(["its process ends or hangs again and again, so that it is asked no more"])
             break
-        if rounds == 1 and (beside := asking.beside(parse(base))) is not None:
+        if rounds == 1 and (beside := asking.beside(rules)) is not None:
             say(beside.lines(base.removeprefix("kafka-")))
-        if rounds == 1 and (images := asking.images(parse(base))) is not None:
+        if rounds == 1 and (images := asking.images(rules)) is not None:
             say(_image_lines(images))
         if differing and rounds > 1:
             break

@@ -92,7 +92,8 @@ class Part:
         if self.path.is_dir():
             return {name: zlib.crc32(self.bytes_of(name)) for name in self.classes() if name.startswith(_OWN)}
         with zipfile.ZipFile(self.path) as jar:
-            return {name: jar.getinfo(name).CRC for name in self.classes() if name.startswith(_OWN)}
+            members = (one for one in jar.infolist() if one.filename.endswith(".class"))
+            return {one.filename: one.CRC for one in members if one.filename.startswith(_OWN)}
 
     def bytes_of(self, member: str) -> bytes:
         """What a member holds."""

@@ -220,8 +220,7 @@ def test_a_value_of_another_kind_in_a_table_is_refused(tmp_path: Path) -> None:
         holder.update(before)
 
 
-WITNESSES = DOCS / "reference" / "witnesses.json"
-WITNESSES = read_witnesses(WITNESSES)
+WITNESSES = read_witnesses(DOCS / "reference" / "witnesses.json")
 LINKS = links()
 AGAIN = "run `python -m tests.ci.mutants.witnesses`"
 

@@ -21,7 +21,8 @@ from kraftcheck.ci.run.judged import JudgedProperty
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.terminal.files import MARK
 from kraftcheck.ci.terminal.interrupts import Interrupted, descendants
-from kraftcheck.ci.verdicts import command, row
+from kraftcheck.ci.verdicts import command
+from kraftcheck.ci.verdicts import row as row_module
 from kraftcheck.ci.verdicts.command import check_rows, last_line, unexpected_code
 from kraftcheck.ci.verdicts.row import ExploredRow, ProofRow, RowOptions, RowPart
 from kraftcheck.properties.register import verdicts as nothing
@@ -345,7 +346,7 @@ def test_a_theorem_for_any_number_is_part_of_the_check() -> None:
     """A row of the check is proven for any number of brokers too, from the claims named and nothing else."""
     (row,) = ANY_NUMBER
     assert row in EXPECTED
-    proof_row = row._of_any_number(row, BUDGET, quiet=True)
+    proof_row = row_module._of_any_number(row, BUDGET, quiet=True)
     assert proof_row.proven == [*proof_row.proofs] == list(ANY_NUMBER[row])
     assert {one.passed for one in proof_row.run().properties} == {True}
     assert proof_row.subject().setting.text().split(",")[0] == "brokers any"
@@ -356,7 +357,7 @@ def test_what_is_not_proven_for_any_number_fails_the_check(monkeypatch: pytest.M
     """A claim that does not follow from those named is no pass: exit 22."""
     (row,) = ANY_NUMBER
     monkeypatch.setitem(ANY_NUMBER, row, ("leader-active",))  # type: ignore[arg-type]
-    (one,) = faults(row._of_any_number(row, BUDGET, quiet=True))
+    (one,) = faults(row_module._of_any_number(row, BUDGET, quiet=True))
     assert (one.id, one.expected, one.verdict, unexpected_code(one)) == ("leader-active", "holds", "unknown", 22)
 
 
@@ -369,7 +370,7 @@ def test_a_certificate_is_part_of_the_check(monkeypatch: pytest.MonkeyPatch) -> 
     assert ran.code == 0
     assert ", confirmed by cvc5 " in ran.out
     broken = subprocess.CompletedProcess([], 1, "0001-a.smt2: sat, not unsat\n", "")
-    monkeypatch.setattr(row, "check_certificate", lambda place: _of_a_folder(place, broken))
+    monkeypatch.setattr(row_module, "check_certificate", lambda place: _of_a_folder(place, broken))
     ran = proved(CERTIFIED)
     assert ran.code == 24
     assert "cvc5 does not confirm the certificate: 0001-a.smt2: sat, not unsat" in ran.err
@@ -383,7 +384,7 @@ def _of_a_folder(place: Path, answer: subprocess.CompletedProcess[str]) -> subpr
 
 def test_without_cvc5_the_check_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """A certificate that nobody proved is no confirmed one."""
-    monkeypatch.setattr(row, "installed", lambda name: False)
+    monkeypatch.setattr(row_module, "installed", lambda name: False)
     ran = proved(CERTIFIED)
     assert ran.code == 0
     assert "cvc5 is not installed, and was not asked" in ran.text

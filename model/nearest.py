@@ -25,4 +25,3 @@ def nearest(name: object, choices: Iterable[str], listing: str = "") -> str:
         return f"did you mean {', '.join(close or names)}?"
     some = f"there are {len(names)}, such as {', '.join(names[: FEW // 2])}"
     return f"{some}; `{listing}` shows all" if listing else some
-

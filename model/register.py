@@ -80,7 +80,7 @@ def numbered(rows: object, place: str) -> dict[str, int]:
     for row in rows if isinstance(rows, (list, tuple)) else (rows,):
         name, _, number = str(row).partition(" ")
         if not number.isdigit() or name in found:
-            raise RegisterError(f"{place}: {row!r} is no name with a number, such as \"leader-active 2\", listed once")
+            raise RegisterError(f'{place}: {row!r} is no name with a number, such as "leader-active 2", listed once')
         found[name] = int(number)
     return found
 
@@ -95,7 +95,7 @@ def spelled(words: object, place: str) -> tuple[tuple[str, ...], dict[str, int]]
     try:
         found = {name: int(value) for name, value in (one.split(" ") for one in bounds)}
     except ValueError:
-        raise RegisterError(f"{place}: {words!r} is no scope with bounds, such as \"tiny --fences 2\"") from None
+        raise RegisterError(f'{place}: {words!r} is no scope with bounds, such as "tiny --fences 2"') from None
     return tuple(names.split()), found
 
 

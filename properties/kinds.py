@@ -81,8 +81,9 @@ def recovers(
     without end, such as unfencing: then a way out never rests on a budget, or on an
     operator who gives the data up.
     """
-    return Property(id, "recovers", sentence, predicate, source, refuted_by=refuted_by, when=when, by=by or {},
-                    rules=rules)
+    return Property(
+        id, "recovers", sentence, predicate, source, refuted_by=refuted_by, when=when, by=by or {}, rules=rules
+    )
 
 
 def weak_fairness(

@@ -28,8 +28,7 @@ CLOCK = System(
     layout=lambda setting: Clock(Range(0, 2)),
     actions=lambda setting: [Action("tick", lambda state: Clock(1 - state.hand))],
     properties=lambda setting: [
-        Property("in-range", "always", "The hand is 0 or 1.",
-                 lambda state: any_of(state.hand == 0, state.hand == 1)),
+        Property("in-range", "always", "The hand is 0 or 1.", lambda state: any_of(state.hand == 0, state.hand == 1)),
         Property("ticks", "step", "Every step moves the hand.", lambda step: step.before.hand != step.after.hand),
         Property("noon", "sometimes", "The hand is at 0.", lambda state: state.hand == 0),
     ],
@@ -112,8 +111,12 @@ COUNTER = System(
         Action("arm", lambda state: evolve(state, armed=True), guard=lambda state: state.count == 5),
     ],
     properties=lambda setting: [
-        Property("armed-at-five", "always", "The flag is set at 5 only.",
-                 lambda state: any_of(negate(state.armed), state.count == 5)),
+        Property(
+            "armed-at-five",
+            "always",
+            "The flag is set at 5 only.",
+            lambda state: any_of(negate(state.armed), state.count == 5),
+        ),
         Property("armed", "sometimes", "The flag is set.", lambda state: state.armed),
     ],
 )

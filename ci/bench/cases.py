@@ -395,7 +395,6 @@ LOGS = Benchmark(
 )  # fmt: skip
 
 
-
 def _build(place: Path) -> None:
     """The jars of a release, in a folder as a build of one's own has them."""
     from kraftcheck.ci.conformance.kafka.jars import jars

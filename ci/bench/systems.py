@@ -70,9 +70,7 @@ def _commit_actions(setting: Setting, patient: bool) -> list[Action]:
         ),
         Action("TMCommit", guard=all_heard, effect=lambda s: evolve(s, manager=COMMITTED, commit_sent=True)),
         Action(
-            "TMAbort",
-            guard=lambda s: s.manager == INIT,
-            effect=lambda s: evolve(s, manager=ABORTED, abort_sent=True),
+            "TMAbort", guard=lambda s: s.manager == INIT, effect=lambda s: evolve(s, manager=ABORTED, abort_sent=True)
         ),
         Action("RMPrepare", guard=_working, effect=_prepare, parameters=rm),
         Action(

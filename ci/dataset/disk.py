@@ -30,14 +30,7 @@ from kraftcheck.ci.dataset.store.levelfiles import (
 )
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import Expansion
-from kraftcheck.solvers.blocks.tasks import (
-    ROW_BITS,
-    BlockKernel,
-    BlockSpec,
-    Words,
-    blocks_of,
-    load_block_kernel,
-)
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Words, blocks_of, load_block_kernel
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY

@@ -15,14 +15,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import evolve, frozen
 
-from kraftcheck.ci.dataset.documents import (
-    Column,
-    DecodingTable,
-    FieldColumn,
-    claim_columns,
-    columns_of,
-    slots_of,
-)
+from kraftcheck.ci.dataset.documents import Column, DecodingTable, FieldColumn, claim_columns, columns_of, slots_of
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.solvers.blocks.kernel import block_spec
@@ -51,8 +44,7 @@ class Answer:
         return cls(columns, [tuple(map(_plain, row)) for row in rows[:limit]], len(rows) > limit)
 
     def to_pandas(self) -> Any:
-        """The rows as a pandas data frame; raises ImportError without pandas, which comes with `kraftcheck[notebook]`.
-        """
+        """The rows as a data frame of pandas; raises ImportError without `kraftcheck[notebook]`."""
         import pandas
 
         return pandas.DataFrame.from_records(list(self.rows), columns=list(self.columns))

@@ -18,12 +18,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.backward.arcs import CUT, NODE, WAITING, Numbering, Numbers
-from kraftcheck.ci.dataset.backward.files import (
-    PartFiles,
-    Round,
-    RoundLog,
-    read_groups,
-)
+from kraftcheck.ci.dataset.backward.files import PartFiles, Round, RoundLog, read_groups
 from kraftcheck.ci.dataset.backward.search import Listing, arcs_in
 from kraftcheck.ci.dataset.jobs import JobRunner
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins

@@ -8,13 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kraftcheck.ci.dataset.documents import (
-    Column,
-    FieldColumn,
-    columns_of,
-    fields_of,
-    slots_of,
-)
+from kraftcheck.ci.dataset.documents import Column, FieldColumn, columns_of, fields_of, slots_of
 from kraftcheck.model.language.layout import Layout, Range, Slot
 from kraftcheck.solvers.program.columns import SET, TRUTH, field_values
 

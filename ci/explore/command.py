@@ -35,9 +35,7 @@ from kraftcheck.solvers.program.verdict import Holds
 from kraftcheck.solvers.traces.render import lines
 
 
-@click.command(
-    "explore", context_settings={"ignore_unknown_options": True}
-)
+@click.command("explore", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
@@ -58,8 +56,12 @@ from kraftcheck.solvers.traces.render import lines
 @options.audit
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--show-goals", is_flag=True, help="Print the shortest way to each goal; --out writes them too.")
-@click.option("--out", type=DatasetPlace(), metavar="DIR",
-              help="Write every counterexample there as ITF JSON, and the report; disk, spark: the dataset.")
+@click.option(
+    "--out",
+    type=DatasetPlace(),
+    metavar="DIR",
+    help="Write every counterexample there as ITF JSON, and the report; disk, spark: the dataset.",
+)
 @options.verbose
 @click.option("--all", "every", is_flag=True, help="With --invariant, show the system's own properties too.")
 @options.document

@@ -16,16 +16,7 @@ from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.tour.explore import AnsweredPart, explore_classes
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
-from kraftcheck.ci.explore.diff import (
-    DEFAULT,
-    NAMES,
-    Comparison,
-    FirstDifference,
-    compare,
-    compared,
-    sides,
-    switched,
-)
+from kraftcheck.ci.explore.diff import DEFAULT, NAMES, Comparison, FirstDifference, compare, compared, sides, switched
 from kraftcheck.ci.explore.trace import check_drawable, html
 from kraftcheck.ci.run.questions import SearchQuestion, run, search_budget
 from kraftcheck.ci.systems.lookup import find_system
@@ -221,8 +212,13 @@ def mended(finding: str, other: str | System) -> str:
 @options.memory
 @click.option("--max-depth", type=click.IntRange(0), help="Stop after this many steps (verdict incomplete).")
 @click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
-@click.option("--html", "picture", type=click.Path(path_type=Path), metavar="FILE",
-              help="Draw the first difference: one page to step through, what the other side does below.")
+@click.option(
+    "--html",
+    "picture",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw the first difference: one page to step through, what the other side does below.",
+)
 @options.verbose
 @options.document
 @time_limit

@@ -197,9 +197,11 @@ def _plain(p: Partition) -> dict[str, Any]:
              "removing": p.removing, "adding": p.adding}  # fmt: skip
     numbers = {"leader epoch": p.leader_epoch, "partition epoch": p.partition_epoch}
     return {
-        "leader": int(p.leader), **{name: [*ids(value)] for name, value in lists.items()},
+        "leader": int(p.leader),
+        **{name: [*ids(value)] for name, value in lists.items()},
         "directories": [CODE.text(int(p.directories.of(broker))) for broker in ids(p.replicas)],
-        "recovering": bool(p.recovering), **{name: int(value) for name, value in numbers.items()},
+        "recovering": bool(p.recovering),
+        **{name: int(value) for name, value in numbers.items()},
     }
 
 

@@ -75,7 +75,9 @@ def _known(name: str, rules: str) -> dict[str, Any]:
     later = releases[next((n for n, one in enumerate(releases) if rules.startswith(one)), -1) + 1 :]
     mended = next((one for one in later if RELEASES[one].value(wrong) == RIGHT.value(wrong)), None)
     return {
-        "choice": name, "source": entry["source"], "finding": None if finding is None else finding.id,
+        "choice": name,
+        "source": entry["source"],
+        "finding": None if finding is None else finding.id,
         "title": f"{entry['text'][0].upper()}{entry['text'][1:]}." if finding is None else finding.title,
         "reported": "" if finding is None else finding.reported,
         "effect": "" if finding is None else " ".join(finding.effect.split()),

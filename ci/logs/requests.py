@@ -21,16 +21,7 @@ from kraftcheck.model.controller.partitions import (
     alter_partition,
     reassign,
 )
-from kraftcheck.model.controller.state import (
-    CLUSTER,
-    DEFAULTS,
-    NODE,
-    TOPIC,
-    ConfigRecord,
-    Controller,
-    Outcome,
-    Place,
-)
+from kraftcheck.model.controller.state import CLUSTER, DEFAULTS, NODE, TOPIC, ConfigRecord, Controller, Outcome, Place
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.records.fields import CODE, DirectoryTextError

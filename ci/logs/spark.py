@@ -68,7 +68,6 @@ SCHEMAS = {
 _MAX_COUNT = (1 << 63) - 1
 
 
-
 _State = tuple[int, Ids, Ids, Ids]
 """What is shown of a partition: leader, replicas, ISR and ELR."""
 

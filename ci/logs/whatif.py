@@ -36,6 +36,7 @@ _HELP = {
 
 def prometheus(rows: Sequence[Mapping[str, Any]], faults: int, beside: Iterable[str]) -> str:
     """The distances in Prometheus' text format, and the lines of gauges beside them."""
+
     def labelled(kind: str) -> Labelled:
         return (({"topic": row["topic"], "partition": row["partition"]}, row[f"faults_to_{kind}"]) for row in rows)
 
@@ -199,7 +200,8 @@ def _without_quorum(row: Mapping[str, Any], end: ClusterEnd, faults: int) -> Map
     nearer = {
         f"{kind}{trouble}": told
         for trouble in ("offline", "unwritable")
-        if len(failing) <= faults and len(failing) < (row[f"faults_to_{trouble}"] or faults + 1)
+        if len(failing) <= faults
+        and len(failing) < (row[f"faults_to_{trouble}"] or faults + 1)
         and row[f"faults_to_{trouble}"] != 0
         for kind, told in (("faults_to_", len(failing)), ("to_", way))
     }

@@ -60,6 +60,7 @@ AXIOMS = {
 FEW, LIMIT, NOT_DECIDED = range(-1, 3), 60_000, 22
 """Places of states with few, cvc5's milliseconds for a question, and the exit code of what is open."""
 
+
 class System(Definitions):
     """The system that a text defines, and questions about it.
 

@@ -38,11 +38,7 @@ from kraftcheck.ci.spark.session import is_embedded, job_error
 from kraftcheck.ci.spark.tasks import level_stages
 from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.refusal import JobFailedError
-from kraftcheck.solvers.blocks.tasks import (
-    MOST_BUCKET_BITS,
-    BlockSpec,
-    load_block_kernel,
-)
+from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec, load_block_kernel
 
 WORD_BYTES = 16
 """Bytes that the table of a set has for each word of a state, at most about."""

@@ -54,11 +54,7 @@ DEFAULTS = {
 }
 """Settings of a run unless `--conf` says otherwise. Adaptive execution would gain nothing: sizes are known."""
 
-PRIVATE = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.authenticate": "true",
-}
+PRIVATE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.authenticate": "true"}
 """Settings of an embedded Spark: nobody else on the network, and no other user of the machine, has business with it."""
 
 SQL_ROWS = 1 << 18

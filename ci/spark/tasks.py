@@ -44,14 +44,7 @@ from kraftcheck.ci.dataset.store.levelfiles import (
 )
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import Expansion, SuccessorMemo
-from kraftcheck.solvers.blocks.tasks import (
-    ROW_BITS,
-    BlockKernel,
-    BlockSpec,
-    Sorted,
-    load_block_kernel,
-    sift,
-)
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Sorted, load_block_kernel, sift
 
 MEMO_BYTES = 128 << 20
 """Bytes of a worker's memo, at most."""

@@ -14,16 +14,7 @@ from typing import Any, TypeVar
 import attrs
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.added import (
-    Added,
-    AddedAction,
-    AddedField,
-    AddedGuard,
-    Choice,
-    Made,
-    Scope,
-    check_called,
-)
+from kraftcheck.ci.systems.added import Added, AddedAction, AddedField, AddedGuard, Choice, Made, Scope, check_called
 from kraftcheck.ci.systems.overrides import (
     Change,
     ChangeError,
@@ -37,16 +28,7 @@ from kraftcheck.ci.systems.overrides import (
 from kraftcheck.ci.systems.subject import bounds_of, changed
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.symbolic import record_fields
-from kraftcheck.model.language.system import (
-    Action,
-    Fairness,
-    Outcome,
-    Property,
-    ScopeError,
-    Setting,
-    Step,
-    System,
-)
+from kraftcheck.model.language.system import Action, Fairness, Outcome, Property, ScopeError, Setting, Step, System
 from kraftcheck.model.language.words import first_sentence
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.partition.change import Target, build_change
@@ -133,7 +115,7 @@ class ChangedSystem(System):
         function = given.effect if isinstance(given, Action) else given
         if not callable(function):
             raise ChangeError(f"{caller()}: {given!r} is no action; give a kraftcheck.Action, or what makes one")
-        name = given.name if isinstance(given, Action) else getattr(given, '__name__', 'of the setting')
+        name = given.name if isinstance(given, Action) else getattr(given, "__name__", "of the setting")
         return self._and(AddedAction(f"action {name}", *_written(function), self._choice(when), given, heals))
 
     def guard(self, action: str, given: Callable[..., Any], *, when: str = "") -> ChangedSystem:

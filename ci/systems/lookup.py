@@ -202,8 +202,15 @@ def describe(system: System) -> dict[str, object]:
         "scopes": {name: dict(bounds) for name, bounds in system.scopes.items()},
         "bounds": [{"name": b.name, "lo": b.lo, "hi": b.hi, "help": b.help} for b in system.bounds],
         "properties": [
-            {"id": c.id, "kind": c.kind, "sentence": c.sentence, "source": c.source, "refuted_by": list(c.refuted_by),
-             "rules": list(c.rules), "by": {action: dict(arguments) for action, arguments in c.by.items()}}
+            {
+                "id": c.id,
+                "kind": c.kind,
+                "sentence": c.sentence,
+                "source": c.source,
+                "refuted_by": list(c.refuted_by),
+                "rules": list(c.rules),
+                "by": {action: dict(arguments) for action, arguments in c.by.items()},
+            }
             for c in every_property(system.name, system).values()
         ],
     }

@@ -217,7 +217,8 @@ def document(
         **({} if result.answers is None else {"kafka": result.answers.document()}),
         **subject.document(),
         "exit_code": worst_exit_code(v.verdict for v in result.verdicts),
-        "symmetry": symmetries(result), "orders": None if result.orders is None else result.orders.document(),
+        "symmetry": symmetries(result),
+        "orders": None if result.orders is None else result.orders.document(),
         "complete": result.cut is None,
         "cut": result.cut,
         "states": {

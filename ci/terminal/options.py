@@ -64,8 +64,6 @@ def _is_count(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10 and text == str(int(text))
 
 
-
-
 def _of_cores(text: str) -> Decorator:
     return click.option(
         "--workers", type=click.IntRange(1, machine.MOST_CORES), default=machine.cores, show_default="the cores",
@@ -80,7 +78,10 @@ anonymise: Decorator = click.option(
     "--anonymise", is_flag=True, help="Rename topics, hosts, racks and directories, the same each time."
 )
 timeout: Decorator = click.option(
-    "--timeout", type=click.FloatRange(0.001, 1_000_000), default=600.0, show_default=True,
+    "--timeout",
+    type=click.FloatRange(0.001, 1_000_000),
+    default=600.0,
+    show_default=True,
     help="Seconds for each query.",
 )
 seed: Decorator = click.option(

@@ -404,11 +404,7 @@ def _checked_topic(controller: Controller, growth: Growth) -> Topic:
       switches=("refused-growth-keeps-partitions",),
       says="A topic grows by all the partitions of a request, or by none.")  # fmt: skip
 def _add(
-    controller: Controller,
-    growth: Growth,
-    lists: tuple[Ids, ...],
-    records: list[PartitionRecord],
-    rules: RuleSet,
+    controller: Controller, growth: Growth, lists: tuple[Ids, ...], records: list[PartitionRecord], rules: RuleSet
 ) -> None:
     topic_id = controller.topic_id(growth.topic) or ""
     first = len(controller.topic(topic_id).partitions)

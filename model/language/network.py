@@ -177,6 +177,7 @@ class Ordered(Untold):
 
     def deliver(self, message: Any) -> Self:
         """The network after the first message on a link has arrived."""
+
         def after(queue: Queue, takes: Truth, number: Word) -> Queue:
             gone = choose(queue.head() == number, queue.tail(), self._lost(queue))
             return choose(takes, gone, queue)

@@ -102,11 +102,7 @@ def plan(replicas: Brokers, target: Brokers) -> Plan:
 def plan_for(p: Partition, target: Brokers) -> Plan:
     """The plan for a partition, its sets of the family that the partition keeps them in."""
     planned = plan(p.replicas, target)
-    return Plan(
-        p.removing.none().plus(planned.removing),
-        p.adding.none().plus(planned.adding),
-        planned.replicas,
-    )
+    return Plan(p.removing.none().plus(planned.removing), p.adding.none().plus(planned.adding), planned.replicas)
 
 
 def in_progress(removing: Brokers, adding: Brokers) -> Truth:
@@ -136,9 +132,7 @@ def complete(
     new_replicas = replicas.minus(removing)
     left = negate(any_of(new_isr.is_empty(), new_replicas.is_empty()))
     done = all_of(
-        in_progress(removing, adding),
-        implies(negate(removing.is_empty()), left),
-        new_replicas.within(new_isr),
+        in_progress(removing, adding), implies(negate(removing.is_empty()), left), new_replicas.within(new_isr)
     )
     if rules.completion_tolerates_stragglers:
         as_many = any_of(adding.size() >= removing.size(), new_replicas.within(new_isr))
@@ -380,9 +374,7 @@ def _isr_field(
     may_empty = True if rules.isr_may_empty_without_elr else any_of(negate(isr.is_empty()), context.elr)
     set_isr = all_of(negate(change.isr.present), negate(isr.same(p.isr)), may_empty)
     change = evolve(change, isr=change.isr.set_when(set_isr, isr))
-    return bump_on_shrink(
-        p, change, context.bump_on_isr_shrink, isr if rules.unwritten_shrink_raises_epoch else None
-    )
+    return bump_on_shrink(p, change, context.bump_on_isr_shrink, isr if rules.unwritten_shrink_raises_epoch else None)
 
 
 @rule("last-known.remembered-as-isr-empties", source="semantics 2.8; KIP-966; PR 20629",

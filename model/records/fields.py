@@ -241,18 +241,13 @@ class Numbering:
 _RESERVED_IDS = (MIGRATING, UNASSIGNED, LOST)
 
 CODE = Numbering(
-    "the code",
-    (Reserved("MIGRATING", 0, MIGRATING), Reserved("UNASSIGNED", 1, UNASSIGNED), Reserved("LOST", 2, LOST)),
+    "the code", (Reserved("MIGRATING", 0, MIGRATING), Reserved("UNASSIGNED", 1, UNASSIGNED), Reserved("LOST", 2, LOST))
 )
 """The numbering of Kafka's code and of the model."""
 
 KIP = Numbering(
     "KIP-858",
-    (
-        Reserved("UNASSIGNED_DIR", 0, UNASSIGNED),
-        Reserved("LOST_DIR", 1, LOST),
-        Reserved("MIGRATING_DIR", 2, MIGRATING),
-    ),
+    (Reserved("UNASSIGNED_DIR", 0, UNASSIGNED), Reserved("LOST_DIR", 1, LOST), Reserved("MIGRATING_DIR", 2, MIGRATING)),
 )
 """The numbering of the design document."""
 

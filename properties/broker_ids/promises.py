@@ -131,8 +131,13 @@ def _goals(setting: Setting) -> list[Property]:
         goals.append(happens("shows-restart", "a broker registers with the id on its disk",
                              lambda t: _registers(t, EXPLICIT)))  # fmt: skip
     if setting["stops"]:
-        goals.append(happens("shows-stop", "a live broker stops",
-                             lambda t: t.action == "stop" and t.before.machine(t.arguments["machine"]).is_live()))
+        goals.append(
+            happens(
+                "shows-stop",
+                "a live broker stops",
+                lambda t: t.action == "stop" and t.before.machine(t.arguments["machine"]).is_live(),
+            )
+        )
     if setting["configured"]:
         return [*goals, sometimes("shows-refusal", "a broker stops with an error",
                           lambda s: any_of(*(m.status == FAILED for m in s.machines)))]  # fmt: skip
@@ -332,7 +337,5 @@ def _all_live_or_fewer(s: BrokerIds) -> Truth:
     return any_of(live == len(s.machines), live < len(s.machines) - 1)
 
 
-FAIR_BROKER_IDS = fair_system(
-    BROKER_IDS, "where brokers are started again: who finally has an id", liveness, fairness
-)
+FAIR_BROKER_IDS = fair_system(BROKER_IDS, "where brokers are started again: who finally has an id", liveness, fairness)
 """The system with its liveness."""

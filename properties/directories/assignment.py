@@ -80,7 +80,6 @@ def _places(setting: Setting) -> list[Property]:
     ]  # fmt: skip
 
 
-
 def quiet(s: Placement, broker: Word, once: bool) -> Truth:
     """Whether a running broker has applied all metadata, and has no failure to report and no assignment to send.
 

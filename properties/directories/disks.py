@@ -81,9 +81,7 @@ def _filled(t: Step) -> Conjuncts:
 
 
 def _told_is_told(s: Placement) -> Conjuncts:
-    return each_record(
-        s.hosts, lambda b, h: implies(h.up, h.ids(h.told).keep(s.controller.dirs_of(b)).is_empty())
-    )
+    return each_record(s.hosts, lambda b, h: implies(h.up, h.ids(h.told).keep(s.controller.dirs_of(b)).is_empty()))
 
 
 def _keeps(t: Step) -> Conjuncts:
@@ -127,6 +125,4 @@ def _incarnations(t: Step) -> Conjuncts:
     before: Placement = t.before
     after: Placement = t.after
     same = before.controller.directories.same(after.controller.directories)
-    return each_record(
-        before.hosts, lambda b, host: implies(all_of(t.arguments["broker"] == b, host.late_stale), same)
-    )
+    return each_record(before.hosts, lambda b, host: implies(all_of(t.arguments["broker"] == b, host.late_stale), same))

@@ -204,8 +204,11 @@ def goals(setting: Setting) -> list[Property]:
         happens("shows-unfencing", "a broker is unfenced", lambda t: t.action == "unfence"),
     ]  # fmt: skip
     if not setting.rules.directories.assignment_unauthorized:
-        listed.append(happens("shows-refusal", "an assignment is refused",
-                              lambda t: False if t.event is None else t.event.refused))
+        listed.append(
+            happens(
+                "shows-refusal", "an assignment is refused", lambda t: False if t.event is None else t.event.refused
+            )
+        )
     if setting["records"]:
         listed.append(happens("shows-record", "a record is committed", lambda t: t.action == "write"))
     if setting["directories"] > 1:

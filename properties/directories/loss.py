@@ -64,11 +64,21 @@ def _of_restarts(setting: Setting) -> list[Property]:
                 lambda t: all_of(_starts(t, whole=True), _elr(t.before, t))),
     ]  # fmt: skip
     if setting["failures"]:
-        claims.append(happens("shows-partial-return", "a member of the ELR starts after a clean stop, and a directory "
-                              "is missing", lambda t: all_of(_starts(t, whole=False), _elr(t.before, t), _marked(t))))
+        claims.append(
+            happens(
+                "shows-partial-return",
+                "a member of the ELR starts after a clean stop, and a directory is missing",
+                lambda t: all_of(_starts(t, whole=False), _elr(t.before, t), _marked(t)),
+            )
+        )
     if setting["records"] and not setting.rules.partition.every_restart_is_unclean:
-        claims.append(happens("shows-eligible-leader", "a broker leads out of the ELR once it is back, and a record "
-                              "was committed", _leads_again))
+        claims.append(
+            happens(
+                "shows-eligible-leader",
+                "a broker leads out of the ELR once it is back, and a record was committed",
+                _leads_again,
+            )
+        )
     return claims
 
 

@@ -209,7 +209,6 @@ def _as_asked(s: HealingElections) -> Truth:
     return all_of(negate(reassigning(s)), asked)
 
 
-
 _ENDING = with_ending_faults(ELECTIONS, HealingElections, healing, "operator")
 
 HEALING_ELECTIONS = evolve(

@@ -30,10 +30,7 @@ OF_DATA = {
 }
 """Claims of `replication` that are made of the composition, and what refutes them in its scope `tiny`."""
 
-OF_RECORDS = {
-    "leader-complete": durability.leader_complete,
-    "candidates-complete": durability.candidates_complete,
-}
+OF_RECORDS = {"leader-complete": durability.leader_complete, "candidates-complete": durability.candidates_complete}
 """The same of claims about records, which disks may lose, too."""
 
 OF_DISKS = {

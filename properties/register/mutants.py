@@ -111,10 +111,15 @@ TABLES: tuple[Table, ...] = (
     Table("elections", "tiny"),
     Table("replication", "tiny"),
     Table("broker-ids", "tiny"),
-    Table("directories", "tiny", (
-        ("migration", {}), ("upgrade", {}),
-        ("tiny", {"brokers": 2, "reassignments": 1, "moves": 0, "failures": 0, "crashes": 0, "records": 0}),
-    )),
+    Table(
+        "directories",
+        "tiny",
+        (
+            ("migration", {}),
+            ("upgrade", {}),
+            ("tiny", {"brokers": 2, "reassignments": 1, "moves": 0, "failures": 0, "crashes": 0, "records": 0}),
+        ),
+    ),
     Table("kraft", "tiny"),
 )
 """The parts of the page, in order."""

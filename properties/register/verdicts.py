@@ -86,7 +86,7 @@ LONG = frozenset({("replication", "small", "fixed"), ("directories", "small", "k
 """Of these the proofs that take Z3 half a minute and more; the check has them where a scope is named."""
 
 ANY_NUMBER: Mapping[tuple[str, str, str], tuple[str, ...]] = {
-    ("elections", "small", "fixed"): ("leader-in-isr", "leader-active"),
+    ("elections", "small", "fixed"): ("leader-in-isr", "leader-active")
 }
 """Of some rows (system, scope, rule set) claims that support each other, proven for any number of brokers in seconds;
 tests prove the others by night."""

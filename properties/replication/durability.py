@@ -200,8 +200,7 @@ def _visible(s: Replication, excuse: Truth) -> Conjuncts:
     """
     asked = negate(forgiven(s, excuse))
     return each_record(
-        s.brokers,
-        lambda _, b: implies(all_of(b.running(), asked), b.log.agrees(s.committed, b.high_watermark)),
+        s.brokers, lambda _, b: implies(all_of(b.running(), asked), b.log.agrees(s.committed, b.high_watermark))
     )
 
 

@@ -60,9 +60,13 @@ def _goals(setting: Setting) -> list[Property]:
     dies = min(setting["unclean-stops"], setting["min-isr"] - 1) > 0
     if dies or setting["fences"]:
         claims.append(
-            happens("shows-succession", "while none may be lost, a record is acknowledged and a leader elected that "
-                    "runs; after a death, where one is allowed",
-                    lambda t: _succeeds(t, excused(t.after, setting), died(t.after, setting) >= int(dies))))
+            happens(
+                "shows-succession",
+                "while none may be lost, a record is acknowledged and a leader elected that "
+                "runs; after a death, where one is allowed",
+                lambda t: _succeeds(t, excused(t.after, setting), died(t.after, setting) >= int(dies)),
+            )
+        )
     if setting["unclean-stops"]:
         claims.append(happens("shows-expiry", "the session of a broker that has died is over", _expires))
         if setting["loss"] and setting["records"]:
@@ -70,8 +74,12 @@ def _goals(setting: Setting) -> list[Property]:
     elr = setting["elr"] and setting.rules.partition.elr_available
     if elr and setting["unclean-stops"] >= setting["min-isr"]:
         claims.append(
-            sometimes("shows-paid-loss", "after as many deaths as min ISR an outsider has led, without permission",
-                      lambda s: all_of(s.lossy, negate(permitted(s, setting)))))
+            sometimes(
+                "shows-paid-loss",
+                "after as many deaths as min ISR an outsider has led, without permission",
+                lambda s: all_of(s.lossy, negate(permitted(s, setting))),
+            )
+        )
     return claims
 
 
@@ -116,9 +124,7 @@ def died(s: Replication, setting: Setting) -> Word:
 
 def untouched(s: Replication, setting: Setting) -> Truth:
     """Whether the effective min ISR is that of the start: nobody has configured or reassigned."""
-    return all_of(
-        s.left.config_changes == setting["config-changes"], s.left.reassignments == setting["reassignments"]
-    )
+    return all_of(s.left.config_changes == setting["config-changes"], s.left.reassignments == setting["reassignments"])
 
 
 def quorum(s: Replication, setting: Setting) -> Word:

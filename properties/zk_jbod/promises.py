@@ -139,8 +139,13 @@ def _goals(setting: Setting) -> list[Property]:
                              lambda t: all_of(t.action == "recreate",
                                               t.before.left.repairs < setting["repairs"])))  # fmt: skip
     if setting["log-failures"] and goals:
-        goals.append(happens("shows-one-partition", "one log goes offline, its directory does not",
-                             lambda t: _removed(t, whole=False)))
+        goals.append(
+            happens(
+                "shows-one-partition",
+                "one log goes offline, its directory does not",
+                lambda t: _removed(t, whole=False),
+            )
+        )
     if setting["disk-failures"] > 1:
         goals.append(sometimes("shows-offline", "a partition has no leader",
                                lambda s: any_of(*(p.leader == NONE for p in s.partitions))))  # fmt: skip

@@ -129,6 +129,7 @@ class Words:
         for slot, term, value in zip(self.program.layout.slots, kind.after, after, strict=True):
             yield slot.path, self.worth(term), value
 
+
 @frozen
 class OfNumber:
     """A program of any number beside the rules of a number.

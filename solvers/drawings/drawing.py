@@ -422,8 +422,9 @@ def foreign_drawing(document: Any, title: str) -> Drawing:
         columns.append(Column(number, action, (), strip, changes(names, before, values), state=values))
     meta = document.get("#meta")
     about = visible(str(meta.get("description", ""))) if isinstance(meta, dict) else ""
-    return Drawing(title, about or title, "", (), names, columns=tuple(columns),
-                   cycle=_foreign_cycle(document, len(states) - 1))
+    return Drawing(
+        title, about or title, "", (), names, columns=tuple(columns), cycle=_foreign_cycle(document, len(states) - 1)
+    )
 
 
 def _foreign_cycle(document: Mapping[str, Any], last: int) -> DrawnCycle | None:

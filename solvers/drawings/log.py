@@ -137,8 +137,11 @@ class LogDrawing:
             undone = f"transaction {replayed.undone.fate}: {len(batch.entries)} records have not happened"
             events = [(self._events[undone, ""], None)]
         records = () if batch.control or replayed.undone is not None else [*map(model_record, batch.entries)]
-        changes = [change for place, record in enumerate(records)
-                   for change in self._changes(record, replayed.state, place, replayed.rules)]
+        changes = [
+            change
+            for place, record in enumerate(records)
+            for change in self._changes(record, replayed.state, place, replayed.rules)
+        ]
         if records:  # fmt: skip
             changes += self._besides(self._last, replayed.state.controller, records, replayed.rules)
         self._last = replayed.state.controller

@@ -18,12 +18,7 @@ from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, live
 from kraftcheck.solvers.machine_code.compile import Compiler
 from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, FramePlan, prunings
-from kraftcheck.solvers.program.premises import (
-    checks_nothing,
-    lenient_warnings,
-    premises_shown,
-    vacuous_without_case,
-)
+from kraftcheck.solvers.program.premises import checks_nothing, lenient_warnings, premises_shown, vacuous_without_case
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import WITHIN, Pruning, by_field, outside_text, pruning_fault
 from kraftcheck.solvers.program.verdict import (

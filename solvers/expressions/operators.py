@@ -114,9 +114,7 @@ def _set(checker: Checker, node: ast.Set) -> Typed:
     )
 
 
-def _written(
-    checker: Checker, elements: Sequence[ast.expr], like: Type | None = None
-) -> list[tuple[Typed, WordType]]:
+def _written(checker: Checker, elements: Sequence[ast.expr], like: Type | None = None) -> list[tuple[Typed, WordType]]:
     named = [_like(checker, one, like) if like is not None and _is_unknown(checker, one) else None for one in elements]
     return [
         (typed, typed.type) if typed is not None and isinstance(typed.type, WordType) else checker.word(element)

@@ -215,9 +215,7 @@ def bits_of(rows: Any, column: int) -> Truths:
     return bits
 
 
-def liveness_verdicts(
-    program: Program, liveness: Liveness, bound: str, cut: str | None
-) -> Iterator[PropertyVerdict]:
+def liveness_verdicts(program: Program, liveness: Liveness, bound: str, cut: str | None) -> Iterator[PropertyVerdict]:
     """The verdicts on the liveness properties."""
     for number, live in enumerate(program.liveness.claims):
         finding = None if liveness.findings is None else liveness.findings[number]

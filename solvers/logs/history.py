@@ -71,9 +71,7 @@ class History:
         """When the last batch was written."""
         return self._times[-1] if self._times and self._times[-1] != _NO_TIME else None
 
-    def note(
-        self, before: Controller, after: Controller, offset: Since, rules: RuleSet, record: object = None
-    ) -> bool:
+    def note(self, before: Controller, after: Controller, offset: Since, rules: RuleSet, record: object = None) -> bool:
         """Follow one more record; whether something began with it.
 
         Args:
@@ -126,9 +124,7 @@ def _keep(spells: dict[K, Since], key: K, lasts: bool, offset: Since) -> bool:
     return begins
 
 
-def _outside(
-    known: Mapping[int, Since], before: Partition | None, p: Partition, offset: Since
-) -> dict[int, Since]:
+def _outside(known: Mapping[int, Since], before: Partition | None, p: Partition, offset: Since) -> dict[int, Since]:
     """The replicas outside of the ISR now: those that were, those that left it, and those that are new."""
     was = () if before is None else ids(before.isr)
     new = None if before is None and offset is None else NEVER

@@ -17,13 +17,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.controller.brokers import leaving, restarted, unfenced
 from kraftcheck.model.controller.elections import UNCLEAN, elect_leaders, elect_unclean
 from kraftcheck.model.controller.errors import RequestError, Resignation
-from kraftcheck.model.controller.partitions import (
-    UNCHECKED,
-    AlterPartitionRequest,
-    Proposal,
-    alter_partition,
-    eligible,
-)
+from kraftcheck.model.controller.partitions import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition, eligible
 from kraftcheck.model.controller.state import Controller, LogRecord, Place
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.records.records import ids

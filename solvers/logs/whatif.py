@@ -121,9 +121,7 @@ def first_holders(p: Partition) -> frozenset[int]:
     return frozenset(ids(p.isr)) | frozenset(ids(p.elr.keep(p.replicas).minus(p.adding)))
 
 
-def next_holders(
-    holders: frozenset[int], before: Partition, p: Partition, minimum: int
-) -> tuple[frozenset[int], bool]:
+def next_holders(holders: frozenset[int], before: Partition, p: Partition, minimum: int) -> tuple[frozenset[int], bool]:
     """The holders after a change of a partition, and whether a replica leads that was none.
 
     From such a loss on, the records of the new leader are all there is.
@@ -347,9 +345,7 @@ class BrokerMove:
     after: Callable[[], FaultState]
 
 
-def isolate(
-    controller: Controller, place: Place, rules: RuleSet, holders: frozenset[int] | None = None
-) -> FaultState:
+def isolate(controller: Controller, place: Place, rules: RuleSet, holders: frozenset[int] | None = None) -> FaultState:
     """A partition with the brokers of its replicas, and with the configuration that counts for it.
 
     Args:

@@ -24,8 +24,6 @@ class LoweringError(ValueError):
     """A term that does not fit 64-bit words."""
 
 
-
-
 def depends_on(variables: Iterable[Term], terms: Sequence[Term]) -> set[int]:
     """Indices of those terms (arguments first) that read one of the variables."""
     reading = {variable.index for variable in variables}

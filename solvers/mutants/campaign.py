@@ -21,15 +21,7 @@ from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.machine_code.objectcode import effort_for
-from kraftcheck.solvers.mutants.explore import (
-    Baseline,
-    MutantOutcome,
-    Refused,
-    Same,
-    Undecided,
-    baseline,
-    explore_each,
-)
+from kraftcheck.solvers.mutants.explore import Baseline, MutantOutcome, Refused, Same, Undecided, baseline, explore_each
 from kraftcheck.solvers.mutants.mutate import (
     GUARD,
     OPERATOR,

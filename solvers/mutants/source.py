@@ -97,9 +97,7 @@ def _describes_scope(function: ast.FunctionDef) -> bool:
     return parameters == ["setting"] and not _gives(function, "list[Action]", "Sequence[Action]")
 
 
-def expressions(
-    owner: ast.FunctionDef, at: Place, tests: bool = False
-) -> Iterator[tuple[ast.expr, Place, Around]]:
+def expressions(owner: ast.FunctionDef, at: Place, tests: bool = False) -> Iterator[tuple[ast.expr, Place, Around]]:
     """The expressions that a function computes, each before its parts; no annotations, or texts.
 
     Args:

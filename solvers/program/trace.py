@@ -95,8 +95,6 @@ class Pruning:
         return f"{self.field} left its domain {where}, in {count} by {', '.join(self.actions)}: {mend}"
 
 
-
-
 def by_field(pruned: Iterable[Pruning]) -> dict[str, int]:
     """How many transitions were left out because of each field."""
     counts: dict[str, int] = {}

@@ -210,8 +210,12 @@ class BackwardSearch:
         uncertain = self._shallowest([shard.marks & every == about | leaves for shard in self.store.shards])
         claim = self.kernel.program.recovers[number].claim
         return RecoverabilityFinding(
-            claim, concerned, failing, unrecoverable, None if uncertain is None else len(uncertain.instances),
-            satisfied=satisfied
+            claim,
+            concerned,
+            failing,
+            unrecoverable,
+            None if uncertain is None else len(uncertain.instances),
+            satisfied=satisfied,
         )
 
     def _shallowest(self, chosen: Sequence[npt.NDArray[np.bool_]]) -> PackedRun | None:

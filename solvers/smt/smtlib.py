@@ -34,13 +34,7 @@ class ActionQueries:
     """
 
     def __init__(
-        self,
-        of: Theory,
-        action: str,
-        within: bool,
-        assumed: Sequence[str],
-        effort: Effort,
-        clock: Clock,
+        self, of: Theory, action: str, within: bool, assumed: Sequence[str], effort: Effort, clock: Clock
     ) -> None:
         # Each action is read anew, so that no more is kept in memory than it needs.
         self.questions, self._printer = Questions(of, Z3Reader()), Printer()

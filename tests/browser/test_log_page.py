@@ -23,6 +23,7 @@ OUTAGE = TESTS / "snapshots" / "outage.txt"
 ELEMENTS = 1500
 """More elements than this a page never has, however long its log is; 200 rows of a batch are among them."""
 
+
 def synthetic(folder: Path, records: int) -> Path:
     """The page of a log of some records."""
     log = folder / f"log-{records}"

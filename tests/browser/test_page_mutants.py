@@ -142,8 +142,6 @@ def test_a_fault_in_the_page_of_a_trace_is_found(
 
 
 @pytest.mark.parametrize("name", LOG)
-def test_a_fault_in_the_page_of_a_log_is_found(
-    page: Page, watch: Watch, logs: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_fault_in_the_page_of_a_log_is_found(page: Page, watch: Watch, logs: Path, tmp_path: Path, name: str) -> None:
     """A fault in what is shown, looked for or kept in view is found."""
     check_found(page, watch, logs, tmp_path, LOG[name])

@@ -35,9 +35,7 @@ LONG = [pytest.param(mutant, marks=pytest.mark.slow) for mutant in MUTANTS if mu
 
 @pytest.mark.each_change
 @pytest.mark.parametrize(
-    "mutant",
-    [*(mutant for mutant in MUTANTS if not mutant.slow), *LONG],
-    ids=lambda mutant: mutant.name,
+    "mutant", [*(mutant for mutant in MUTANTS if not mutant.slow), *LONG], ids=lambda mutant: mutant.name
 )
 def test_no_mutant_survives(
     mutant: Mutant, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

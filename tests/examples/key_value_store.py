@@ -60,8 +60,13 @@ def lifecycle(s: Store) -> dict[str, kc.Truth]:
     """What differs from a snapshot was written by the transaction or missed; a closed transaction keeps nothing."""
     named = {}
     for t, one in enumerate(s.transactions):
-        named[f"transaction {t} misses"] = kc.implies(one.is_open, kc.each(KEYS, lambda k, one=one: kc.any_of(
-            s.values[k] == one.snapshot[k], one.written.has(k), one.missed.has(k))))
+        named[f"transaction {t} misses"] = kc.implies(
+            one.is_open,
+            kc.each(
+                KEYS,
+                lambda k, one=one: kc.any_of(s.values[k] == one.snapshot[k], one.written.has(k), one.missed.has(k)),
+            ),
+        )
         named[f"transaction {t} is clean"] = kc.any_of(one.is_open, kc.equal(one, CLOSED))
     return named
 

@@ -264,4 +264,3 @@ def test_who_cites_names_this_version() -> None:
     """The version and the licence of CITATION.cff are those of the package."""
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert (cited["version"], cited["license"]) == (PROJECT["version"], PROJECT["license"])
-

@@ -69,9 +69,7 @@ class Case:
 
     def explored(self, effort: CompileEffort = CompileEffort.LEAST, **options: Any) -> Exploration:
         """The native exploration, by code that is compiled with so much effort."""
-        return explore(
-            self.program, SearchBudget(cache_dir=self.cache, **options), clock=lambda: 0.0, effort=effort
-        )
+        return explore(self.program, SearchBudget(cache_dir=self.cache, **options), clock=lambda: 0.0, effort=effort)
 
     def plain(self, packed: tuple[int, ...]) -> State:
         """A packed state as a plain one."""

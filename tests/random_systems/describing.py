@@ -27,7 +27,7 @@ def _lines(machine: Machine) -> Iterator[str]:
         if claim.when is not None:
             yield f"    when {text(claim.when)}"
         if claim.by:
-            yield f"    by {({name: dict(wanted) for name, wanted in claim.by.items()})}"
+            yield f"    by { ({name: dict(wanted) for name, wanted in claim.by.items()}) }"
     if machine.quiescent is not None:
         yield f"  may rest where {text(machine.quiescent)}"
 

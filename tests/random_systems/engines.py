@@ -91,9 +91,7 @@ def integers_agree(case: Case, most: int = 24) -> None:
     for state in list(case.graph.depth)[:most]:
         value, found = state_to_rules(case.machine, state), case.graph.taken[state]
         moves = list(engine.enabled(value))
-        plain = [
-            (m.action, tuple(to_plain(f, engine.arguments(m)[f.name]) for f in fields[m.action])) for m in moves
-        ]
+        plain = [(m.action, tuple(to_plain(f, engine.arguments(m)[f.name]) for f in fields[m.action])) for m in moves]
         case.same(f"enabled on ints in {state}", plain, [(one.move, one.arguments) for one in found])
         for move, one in zip(moves, found, strict=True):
             after = engine.take(value, move).step.after

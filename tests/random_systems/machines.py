@@ -52,8 +52,10 @@ class Field:
     @property
     def sort(self) -> str:
         """The sort of expressions for it."""
-        return {"word": "words", "truth": "truths", "record": "records"}[self.parts[0].kind] if self.is_tuple else (
-            self.kind
+        return (
+            {"word": "words", "truth": "truths", "record": "records"}[self.parts[0].kind]
+            if self.is_tuple
+            else (self.kind)
         )
 
     @property

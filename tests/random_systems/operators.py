@@ -242,7 +242,5 @@ SHAPES = [
     function("pick", "records id record -> record", _picked, pick),
 ]  # fmt: skip
 
-OPERATORS: dict[str, Operator] = {
-    operator.key: operator for operator in (*WORDS, *TRUTHS, *IDS, *COLLECTIONS, *SHAPES)
-}
+OPERATORS: dict[str, Operator] = {operator.key: operator for operator in (*WORDS, *TRUTHS, *IDS, *COLLECTIONS, *SHAPES)}
 """Every operator by its key."""

@@ -248,6 +248,7 @@ class Votes:
 
 def _turns() -> kc.System:
     """Clients that vote in turn; the last one does once three others have."""
+
     def initial(setting: kc.Setting) -> list[Any]:
         count = setting["clients"]
         none = kc.all_where(lambda s: {"the first is next": s.next == 0, "nobody has voted": kc.each(

@@ -67,9 +67,7 @@ WITHIN = evolve(
     CAPPED,
     name="within",
     layout=lambda setting: Tank(Range(0, 5)),  # type: ignore[arg-type]
-    actions=lambda setting: [
-        evolve(action, guard=lambda state: state.level < 5) for action in CAPPED.actions(setting)
-    ],
+    actions=lambda setting: [evolve(action, guard=lambda state: state.level < 5) for action in CAPPED.actions(setting)],
     quiescent=lambda state: state.level == 5,
 )
 """A guard keeps the level within its domain: nothing is left out, whatever the domain declares."""

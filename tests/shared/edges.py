@@ -49,8 +49,12 @@ def grid(x_first: bool) -> System:
         return all_of(state.x + dx >= 0, state.x + dx < SIDE, state.y + dy >= 0, state.y + dy < SIDE)
 
     def step(name: str, dx: int, dy: int) -> Action:
-        return Action(name, lambda s, d: moved(s, d.x, d.y), lambda s, d: inside(s, d.x, d.y),
-                      {"d": [Leap(dx * by, dy * by) for by in LEAPS]})
+        return Action(
+            name,
+            lambda s, d: moved(s, d.x, d.y),
+            lambda s, d: inside(s, d.x, d.y),
+            {"d": [Leap(dx * by, dy * by) for by in LEAPS]},
+        )
 
     ways = [step("east", 1, 0), step("west", -1, 0), step("south", 0, 1), step("north", 0, -1)]
     return System(
@@ -109,10 +113,18 @@ LIFT = System(
         Action("switch", lambda s: evolve(s, lit=negate(s.lit))),
     ],
     properties=lambda setting: [
-        Property("above-bottom", "always", "It is never at the bottom.",
-                 lambda s: {"above": s.height > -2, "below the roof": s.height < 9 - choose(s.lit, 1, 0)}),
-        Property("dark", "always", "It is never lit.",
-                 lambda s: {"below the roof": s.height < 9 - choose(s.lit, 1, 0), "dark": negate(s.lit)}),
+        Property(
+            "above-bottom",
+            "always",
+            "It is never at the bottom.",
+            lambda s: {"above": s.height > -2, "below the roof": s.height < 9 - choose(s.lit, 1, 0)},
+        ),
+        Property(
+            "dark",
+            "always",
+            "It is never lit.",
+            lambda s: {"below the roof": s.height < 9 - choose(s.lit, 1, 0), "dark": negate(s.lit)},
+        ),
         Property("rises", "step", "It does not fall.", lambda t: t.before.height <= t.after.height),
         Property("switches", "step", "The lamp stays.", lambda t: t.before.lit == t.after.lit),
         Property("goes-out", "happens", "The lamp goes out.", lambda t: all_of(t.before.lit, negate(t.after.lit))),
@@ -154,7 +166,7 @@ HOTEL = System(
     initial=lambda setting: [Room(0, False)],
     layout=lambda setting: Room(Range(0, DOORS - 1), Flag()),
     actions=lambda setting: [
-        Action("enter", lambda s, to: Room(to, choose(to == DOORS - 1, True, False)), _free, {"to": list(ROOMS)}),
+        Action("enter", lambda s, to: Room(to, choose(to == DOORS - 1, True, False)), _free, {"to": list(ROOMS)})
     ],
     properties=lambda setting: [
         Property("last-unlocked", "always", "No door is locked.", lambda s: negate(s.locked)),

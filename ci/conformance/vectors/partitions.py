@@ -364,11 +364,7 @@ def _revert(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     back = revert(vector.given.read("partition", read_partition))
     if not back.possible:
         raise KafkaError("INVALID_REPLICA_ASSIGNMENT")
-    return {
-        "replicas": list(ids(back.replicas)),
-        "isr": list(ids(cast(IdList, back.isr))),
-        "unclean": back.unclean,
-    }
+    return {"replicas": list(ids(back.replicas)), "isr": list(ids(cast(IdList, back.isr))), "unclean": back.unclean}
 
 
 _EXACTLY = {"after": as_exact_says}, ("exact",)

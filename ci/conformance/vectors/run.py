@@ -36,11 +36,7 @@ NON_CONFORMANT = 23
 DOCUMENT_VERSION = 1
 """Version of the JSON document."""
 
-FUNCTIONS: Mapping[str, Function] = {
-    **partitions.FUNCTIONS,
-    **brokers.FUNCTIONS,
-    **scenarios.FUNCTIONS,
-}
+FUNCTIONS: Mapping[str, Function] = {**partitions.FUNCTIONS, **brokers.FUNCTIONS, **scenarios.FUNCTIONS}
 """Every function that is supported, by name."""
 
 

@@ -35,13 +35,7 @@ from kraftcheck.model.controller.brokers import (
     unregister,
 )
 from kraftcheck.model.controller.commits import commit, replay_record
-from kraftcheck.model.controller.elections import (
-    PREFERRED,
-    UNCLEAN,
-    balance_leaders,
-    elect_leaders,
-    elect_unclean,
-)
+from kraftcheck.model.controller.elections import PREFERRED, UNCLEAN, balance_leaders, elect_leaders, elect_unclean
 from kraftcheck.model.controller.errors import NONE
 from kraftcheck.model.controller.heartbeat import Wish
 from kraftcheck.model.controller.partitions import (

@@ -22,16 +22,7 @@ import numpy.typing as npt
 from attrs import asdict, field, frozen
 
 from kraftcheck.ci.dataset.backward.files import PartWriter, written_file
-from kraftcheck.ci.dataset.jobs import (
-    FRAME,
-    GROUP_RECORDS,
-    Arrived,
-    Batches,
-    Task,
-    candidate_row,
-    result_row,
-    sent,
-)
+from kraftcheck.ci.dataset.jobs import FRAME, GROUP_RECORDS, Arrived, Batches, Task, candidate_row, result_row, sent
 from kraftcheck.ci.dataset.store.levelfiles import (
     BucketRange,
     DamagedLevelError,

@@ -19,23 +19,8 @@ from attrs import asdict, define, field, fields, frozen
 
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, ParquetFile, source_of, verify
 from kraftcheck.ci.dataset.store.manifests import read_sealed, write_sealed
-from kraftcheck.ci.dataset.store.objects import (
-    AnyPath,
-    ObjectPath,
-    by_name,
-    remove_folder,
-    remove_others,
-)
-from kraftcheck.ci.dataset.values import (
-    as_it_is,
-    listed,
-    mapped,
-    matching,
-    optional,
-    read_fields,
-    record,
-    whole,
-)
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, by_name, remove_folder, remove_others
+from kraftcheck.ci.dataset.values import as_it_is, listed, mapped, matching, optional, read_fields, record, whole
 from kraftcheck.ci.terminal.refusal import JobFailedError, Refusal
 from kraftcheck.solvers.liveness.fair import StoppedError
 

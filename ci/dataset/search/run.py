@@ -19,13 +19,7 @@ from kraftcheck.ci.dataset.disk import DiskRunner, RoundProgress
 from kraftcheck.ci.dataset.jobs import JobRunner, LocalJobs
 from kraftcheck.ci.dataset.liveness import CommittedLiveness
 from kraftcheck.ci.dataset.options import HANDOVER, NATIVE
-from kraftcheck.ci.dataset.search.levels import (
-    CommittedOrigins,
-    JobResult,
-    LevelRunner,
-    UnfinishedLevelError,
-    plan,
-)
+from kraftcheck.ci.dataset.search.levels import CommittedOrigins, JobResult, LevelRunner, UnfinishedLevelError, plan
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.dataset import check_files, check_fit
 from kraftcheck.ci.dataset.store.levelfiles import Groups, LevelWriter

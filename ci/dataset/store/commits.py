@@ -247,9 +247,7 @@ def _open(path: Path) -> int:
     try:
         return open_regular(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
-        raise Refusal(
-            f"cannot write {path}: {error.strerror or error}; remove it, or choose another --out"
-        ) from error
+        raise Refusal(f"cannot write {path}: {error.strerror or error}; remove it, or choose another --out") from error
 
 
 def _is(handle: int, path: Path) -> bool:
@@ -488,7 +486,6 @@ class CommitLog:
         self.check_lease()
         named = {self.folder(level.depth) / file.name for level in commits for file in level.files}
         remove_unnamed(self.out / "levels", named)
-
 
 
 def _difference(before: Any, now: Any) -> tuple[str, str]:

@@ -277,7 +277,6 @@ class HdfsPath(ObjectPath):
         self._ask("DELETE", "DELETE", recursive="true")
 
 
-
 def _inode(number: int) -> str:
     """The path by which HDFS knows an inode, wherever it is."""
     return f"/.reserved/.inodes/{number}"
@@ -387,7 +386,6 @@ class S3Path(ObjectPath):
 
         with self._errors() as store:
             obstore.delete(store, self.key)
-
 
 
 def _reason(error: Exception) -> str:

@@ -27,9 +27,7 @@ _QUORUM = re.compile(
     r"CurrentObservers):\s*(.*?)\s*$"
 )
 _HEAD = "NodeId"
-_NODE = re.compile(
-    r"(\d+)\s+(?:[\w-]{22}\s+)?(-?\d+)\s+(-?\d+)\s+(-?\d+)(?: ms ago)?\s+(-?\d+)( ms ago)?\s+(\w+)\s*$"
-)
+_NODE = re.compile(r"(\d+)\s+(?:[\w-]{22}\s+)?(-?\d+)\s+(-?\d+)\s+(-?\d+)(?: ms ago)?\s+(-?\d+)( ms ago)?\s+(\w+)\s*$")
 _WHOLE = frozenset({"LeaderId", "HighWatermark", "MaxFollowerLag", "CurrentVoters", "CurrentObservers"})
 """What kafka-metadata-quorum tells in each of its answers on the status."""
 

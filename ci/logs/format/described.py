@@ -42,7 +42,8 @@ _NOT_READ = ("Offline", "Observers", "MarkedForDeletion")
 """Columns that some tools print, each of which says that something is otherwise than the others show."""
 
 _LISTS = {
-    "cleanup.policy": "compact|delete", "leader.replication.throttled.replicas": r"\d+:\d+|\*",
+    "cleanup.policy": "compact|delete",
+    "leader.replication.throttled.replicas": r"\d+:\d+|\*",
     "follower.replication.throttled.replicas": r"\d+:\d+|\*",
 }
 """Configurations of topics whose values are lists, with what each item of such a list is."""

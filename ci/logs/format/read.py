@@ -159,6 +159,7 @@ def _logs_in(folder: Path, seen: set[Path]) -> Iterator[LogFiles]:
     files = sorted(path for path in folder.iterdir() if not path.is_dir())
     binary = [path for path in files if path.suffix in BINARY and path.stem[:1].isdigit()]
     if binary:
+
         def end(path: Path) -> int:
             return segments.end_offset(read_bytes(path, MAX_LOG_BYTES))
 
@@ -294,9 +295,7 @@ class _Order:
             if batch.base_offset < self._due:
                 return False
         if batch.epoch < self.epoch:
-            self.skipped.problem(
-                batch.place, f"epoch {batch.epoch} after {self.epoch}: a leader's epoch never falls"
-            )
+            self.skipped.problem(batch.place, f"epoch {batch.epoch} after {self.epoch}: a leader's epoch never falls")
         self._due, self.epoch = batch.last_offset + 1, batch.epoch
         return True
 
@@ -476,6 +475,7 @@ def _dumped(lines: Sequence[str], part: str) -> Iterator[tuple[str, int, int]]:
     if len(parts) < len(heads) or not heads or any(line.strip() for line in lines[: heads[0][1]]):
         yield part, 0, len(lines)
         return
+
     def end(path: Path) -> int:
         first, last = parts[path]
         return max((int(head[2]) + 1 for line in lines[first:last] if (head := texts.BATCH.match(line))), default=0)

@@ -44,6 +44,7 @@ DUMPING = re.compile(r"Dumping (?:.*[/\\])?(\d+(?:\.log|-\d+\.checkpoint))\s*$")
 _BARE = re.compile(r"\| (?:key: .* )?payload: (\{.*\})$")
 """A record of the tool with `--skip-record-metadata`: its offset follows from the batch."""
 
+
 def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON number")
 

@@ -284,15 +284,35 @@ _afterwards = click.option("--output", type=PLACE, help="The snapshot afterwards
 @click.command("unclean-recovery")
 @_cluster
 @click.option("--logs", multiple=True, metavar="[BROKER=]FILE", help="How long logs are; repeatable.")
-@click.option("--leader-election-file", "ballot", type=PLACE,
-              help="Write the partitions to a new file, for kafka-leader-election --election-type UNCLEAN.")
-@click.option("--recovery-duration-ms", "duration", type=click.IntRange(1), default=DURATION_MS, show_default=True,
-              help="A broker that has not answered by then is not considered.")
-@click.option("--recovery-election-attempts", "attempts", type=click.IntRange(0), default=ATTEMPTS, show_default=True,
-              help="Retries of a request for elections that fails transiently.")
+@click.option(
+    "--leader-election-file",
+    "ballot",
+    type=PLACE,
+    help="Write the partitions to a new file, for kafka-leader-election --election-type UNCLEAN.",
+)
+@click.option(
+    "--recovery-duration-ms",
+    "duration",
+    type=click.IntRange(1),
+    default=DURATION_MS,
+    show_default=True,
+    help="A broker that has not answered by then is not considered.",
+)
+@click.option(
+    "--recovery-election-attempts",
+    "attempts",
+    type=click.IntRange(0),
+    default=ATTEMPTS,
+    show_default=True,
+    help="Retries of a request for elections that fails transiently.",
+)
 @click.option("--show-replica-info", "show", is_flag=True, help="Show what each replica answered.")
-@click.option("--manual-recovery-output-file", "manual", type=PLACE,
-              help="Write the leaders to be designated to a new file, for elect-leaders.")
+@click.option(
+    "--manual-recovery-output-file",
+    "manual",
+    type=PLACE,
+    help="Write the leaders to be designated to a new file, for elect-leaders.",
+)
 @click.option("--automated-recovery", "automated", is_flag=True, help="Elect these leaders in the snapshot.")
 @_partitions
 @click.option("--all-offline-partitions", "every", is_flag=True, help="Every partition without a leader.")
@@ -461,8 +481,13 @@ def _request(
 
 @click.command("elect-leaders")
 @_cluster
-@click.option("--election-type", "kind", type=click.Choice(list(TYPES), case_sensitive=False), required=True,
-              help="The first replica; any replica that may lead; or the one that the file designates.")
+@click.option(
+    "--election-type",
+    "kind",
+    type=click.Choice(list(TYPES), case_sensitive=False),
+    required=True,
+    help="The first replica; any replica that may lead; or the one that the file designates.",
+)
 @_partitions
 @click.option("--topic", help="The topic of one partition.")
 @click.option("--partition", type=click.IntRange(0), help="The index of one partition.")

@@ -62,8 +62,20 @@ class Progress:
 
 def start(state: Elections) -> Progress:
     """No pass yet."""
-    event = ElectionsEvent(0, 0, 0, False, False, from_elr=False, over_isr=False, completed=False, misdirected=False,
-                           resigned=False, stale_base=False, unclean_shutdown=state.isr.none())
+    event = ElectionsEvent(
+        0,
+        0,
+        0,
+        False,
+        False,
+        from_elr=False,
+        over_isr=False,
+        completed=False,
+        misdirected=False,
+        resigned=False,
+        stale_base=False,
+        unclean_shutdown=state.isr.none(),
+    )
     return Progress(state.partition(), event)
 
 

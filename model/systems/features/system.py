@@ -185,10 +185,7 @@ LEGEND = Legend(
     {"metadata.version": "level", "ELR": "elr", "active": "active"},
 )
 
-BOUNDS = (
-    Bound("controllers", 2, 3, "number of controllers"),
-    Bound("brokers", 0, 2, "number of brokers"),
-)
+BOUNDS = (Bound("controllers", 2, 3, "number of controllers"), Bound("brokers", 0, 2, "number of brokers"))
 
 SCOPES = {"tiny": {"controllers": 2, "brokers": 1}, "quorum": {"controllers": 3, "brokers": 0}}
 

@@ -98,9 +98,7 @@ class Beside:
         one = name in EITHER or (name in SETTLED and self.rules.directories.unfence_awaits_one_partition)
         return any_of(first, second) if one else all_of(first, second)
 
-    def _chosen(
-        self, action: Action, state: Kraft, second: Second, arguments: Mapping[str, Any]
-    ) -> dict[str, Truth]:
+    def _chosen(self, action: Action, state: Kraft, second: Second, arguments: Mapping[str, Any]) -> dict[str, Truth]:
         """Where each partition that has something to apply makes its log; no choice for the other one."""
         chosen = "the directory chosen works"
         parts = {}

@@ -217,11 +217,7 @@ _OWN = (
 _FIXED = tuple(Bound(name, 0, 0, "not part of the composition") for name in
                ("crashes", "repairs", "disk-changes", "metadata-slot", "start", "clean-stops", "reassignments",
                 "torn-moves", "unclean-elections", "config-changes", "late-replies"))  # fmt: skip
-BOUNDS = (
-    *(b for b in DATA_BOUNDS if b.name not in {own.name for own in (*_OWN, *_FIXED)}),
-    *_OWN,
-    *_FIXED,
-)
+BOUNDS = (*(b for b in DATA_BOUNDS if b.name not in {own.name for own in (*_OWN, *_FIXED)}), *_OWN, *_FIXED)
 
 _BASE: Mapping[str, int] = {
     "brokers": 2, "replication": 2, "min-isr": 1, "elr": 0, "epochs": 6, "lag": 14, "loss": 0, "records": 1,

@@ -128,8 +128,20 @@ def layout(setting: Setting) -> Sessions:
 def initial(setting: Setting) -> list[Sessions]:
     """Live brokers that were just heard of; the first one leads."""
     peers = tuple(
-        Peer(True, False, b == 0, True, False, retired=False, leaving=False, silence=0, registration=LAG, shutdown=0,
-             passed=BrokerSet()) for b in range(setting["brokers"])
+        Peer(
+            True,
+            False,
+            b == 0,
+            True,
+            False,
+            retired=False,
+            leaving=False,
+            silence=0,
+            registration=LAG,
+            shutdown=0,
+            passed=BrokerSet(),
+        )
+        for b in range(setting["brokers"])
     )
     return [Sessions(peers, 0)]
 

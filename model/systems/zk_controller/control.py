@@ -461,7 +461,5 @@ class Moves:
         self, state: ZkController, partition: Word, *, checked: Word = UNREAD, moved: Word = STARTED
     ) -> ZkController:
         c = state.controller
-        after: Controller = evolve(
-            c, checked=put(c.checked, partition, checked), moved=put(c.moved, partition, moved)
-        )
+        after: Controller = evolve(c, checked=put(c.checked, partition, checked), moved=put(c.moved, partition, moved))
         return evolve(state, controller=after)

@@ -361,8 +361,18 @@ def initial(setting: Setting) -> list[ZkController]:
     return [
         ZkController(
             partitions=tuple(
-                Partition(n.version > 0, False, assigned, BrokerSet(), BrokerSet(), node=n, failed=BrokerSet(),
-                          holds=n.isr, last=n.isr, floor=0)
+                Partition(
+                    n.version > 0,
+                    False,
+                    assigned,
+                    BrokerSet(),
+                    BrokerSet(),
+                    node=n,
+                    failed=BrokerSet(),
+                    holds=n.isr,
+                    last=n.isr,
+                    floor=0,
+                )
                 for n in nodes
             ),
             brokers=listed,

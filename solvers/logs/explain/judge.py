@@ -206,7 +206,8 @@ def judge(
             continue
         partition_before = before.image.partition(place.topic_id, place.index)
         numbering = elections_numbering(
-            (before, after), (place.partition,) if partition_before is None else (partition_before, place.partition),
+            (before, after),
+            (place.partition,) if partition_before is None else (partition_before, place.partition),
             named,
         )
         state_after, topic = as_elections(after, place, numbering, rules), after.topic(place.topic_id).name
@@ -326,9 +327,7 @@ def _transition(
     leader_changes = int(partition_after.leader) not in (int(partition_before.leader), NO_LEADER)
     eligible = bool(partition_before.elr.has(partition_after.leader))
     unclean = leader_changes and int(partition_after.leader) not in target and not eligible
-    last_known = (
-        unclean and bool(partition_before.last_known_elr.has(partition_after.leader)) and states[1].elr_enabled
-    )
+    last_known = unclean and bool(partition_before.last_known_elr.has(partition_after.leader)) and states[1].elr_enabled
     from_elr = leader_changes and eligible and int(partition_after.leader) not in target
     unclean_stop = action == "new_incarnation" and not candidate.arguments["clean"]
     completes = (

@@ -320,7 +320,8 @@ class State:
         """
         old = METADATA_VERSION not in self.levels and any(
             isinstance(record, RegisterBrokerRecord)
-            and not record.log_dirs and highest(record.features, METADATA_VERSION) is None
+            and not record.log_dirs
+            and highest(record.features, METADATA_VERSION) is None
             for record in records
         )
         return evolve(self, controller=evolve(self.controller, features=_UNVERSIONED)) if old else self

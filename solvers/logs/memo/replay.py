@@ -161,8 +161,10 @@ class MemoisedReplay:
             step = at.changes.get(body)
             if step is None:
                 step = self._query_change(at, body, batch.entry, place)
-            if step.after is None or step.violates or (
-                self._shutdowns and self._continues_any_shutdown(step.after) and place < len(batch) - 1
+            if (
+                step.after is None
+                or step.violates
+                or (self._shutdowns and self._continues_any_shutdown(step.after) and place < len(batch) - 1)
             ):
                 return None
             count *= step.count

@@ -278,9 +278,7 @@ class ShapeNames:
 
     def canonical(self) -> ShapeNames:
         """The names of the shape itself: each canonical name stands for itself."""
-        directories = tuple(
-            tuple(canonical_directory(k, j) for j in range(len(own))) for k, own in self._own.items()
-        )
+        directories = tuple(tuple(canonical_directory(k, j) for j in range(len(own))) for k, own in self._own.items())
         return ShapeNames(self.numbers, directories, self.renamed, self.numbers)
 
 
@@ -336,6 +334,7 @@ TOPIC = "\0topic"
 
 EPOCH = 7
 """All epochs in a situation: records do not state a partition's epoch, and events copy a broker's."""
+
 
 @frozen
 class Context:

@@ -25,12 +25,7 @@ from kraftcheck.model.records.records import (
 )
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.explain import (
-    explain_model_records,
-    plain_record,
-    violations_of,
-    writes,
-)
+from kraftcheck.solvers.logs.explain.explain import explain_model_records, plain_record, violations_of, writes
 from kraftcheck.solvers.logs.explain.guesses import BrokerRecord, candidates
 from kraftcheck.solvers.logs.explain.judge import LogViolation, judge
 from kraftcheck.solvers.logs.explain.partition_guesses import Candidate, Words, words_text

@@ -95,8 +95,10 @@ def test_levels_in_files_are_measured_beside_memory() -> None:
 @pytest.mark.slow
 def test_logs_and_questions_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies of a captured log have their records, and a synthetic one as many as it was asked for, at least."""
-    few = {"copies": evolve(cases.LOGS.cases["copies"], before=lambda place: cases._copies(2, place)),
-           "short": evolve(cases.LOGS.cases["copies"], before=lambda place: cases._written(3, 2, 500, place))}
+    few = {
+        "copies": evolve(cases.LOGS.cases["copies"], before=lambda place: cases._copies(2, place)),
+        "short": evolve(cases.LOGS.cases["copies"], before=lambda place: cases._written(3, 2, 500, place)),
+    }
     few["down"] = evolve(cases.LOGS.cases["large"], before=lambda place: cases._written(5, 3, 300, place, 4, 3))
     monkeypatch.setitem(cases.BENCHMARKS, "logs", evolve(cases.LOGS, cases=few))
     copies, short, _, status = measured(tmp_path, "--logs", "copies", "short", "down")
@@ -158,9 +160,11 @@ def test_a_wrong_count_is_not_measured() -> None:
 
 def test_ratios_are_by_the_first_contender() -> None:
     """Each row has the seconds by those of the first, and a quotient of two figures."""
-    columns = (Column("ratio", "6.2f", "seconds.explore", times=True),
-               Column("rate", "6.0f", "states.distinct", "seconds.explore", scale=10),
-               Column("none", "6.0f", "nothing"))
+    columns = (
+        Column("ratio", "6.2f", "seconds.explore", times=True),
+        Column("rate", "6.0f", "states.distinct", "seconds.explore", scale=10),
+        Column("none", "6.0f", "nothing"),
+    )
     rows = list(Benchmark("", columns, {"a": Case([found("one", 100, 2.0), found("two", 100, 7.0)])}).rows("a", 2))
     assert [(row["ratio"], row["rate"], row["none"]) for row in rows] == [(1, 5, None), (3.5, 100 / 7 / 10, None)]
 
@@ -181,7 +185,8 @@ def test_what_a_process_below_takes_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [pytest.param(make, marks=pytest.mark.slow) if make.__name__ == "stateright" else make for make in OTHERS],
+    "make",
+    [pytest.param(make, marks=pytest.mark.slow) if make.__name__ == "stateright" else make for make in OTHERS],
     ids=lambda make: make.__name__,
 )
 def test_every_checker_finds_the_known_space(make: Any, tmp_path: Path) -> None:

@@ -61,7 +61,12 @@ def hostile(canary: Path) -> list[Any]:
     """Values that somebody would put into a document; some would write `canary` if they were believed."""
     sql = f"0 AS a FROM packed; COPY (SELECT 1) TO '{canary}'; CREATE VIEW b AS SELECT 0"
     return [
-        *VALUES, str(canary), f"../../../../../../../../..{canary}", sql, f"'); {sql} --", f'"; {sql} --',
+        *VALUES,
+        str(canary),
+        f"../../../../../../../../..{canary}",
+        sql,
+        f"'); {sql} --",
+        f'"; {sql} --',
         bomb(1 << 28),
     ]
 

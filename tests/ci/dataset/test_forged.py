@@ -275,9 +275,7 @@ FILES = [_other_columns, _texts, _nulls, _no_parquet, _parents]
 
 
 @pytest.mark.parametrize("alter", FILES)
-def test_a_level_file_of_something_else_is_refused(
-    alter: Callable[[Path], None], kept: Path, tmp_path: Path
-) -> None:
+def test_a_level_file_of_something_else_is_refused(alter: Callable[[Path], None], kept: Path, tmp_path: Path) -> None:
     """Other columns, texts, nulls, other parents, no Parquet at all, under right digests: a line, never a fault."""
     (path,) = (kept / "levels" / "depth=2").iterdir()
     made = Path(shutil.copy(path, tmp_path / path.name))

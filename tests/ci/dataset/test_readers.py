@@ -71,9 +71,10 @@ def test_a_field_has_one_spelling_everywhere(exported: Path, elections: Path) ->
     rows = [Counter(map(str, table.select(native.column_names).to_pylist())) for table in (native, asked, read)]
     assert rows[0] == rows[1] == rows[2]
     assert {*read.column_names} == {*run.arrow().column_names} > {*native.column_names}
-    assert run.pandas(f"SELECT {names} FROM states").leader.isna().sum() == run.sql(
-        "SELECT count(*) FROM states WHERE leader IS NULL"
-    ).rows[0][0]
+    assert (
+        run.pandas(f"SELECT {names} FROM states").leader.isna().sum()
+        == run.sql("SELECT count(*) FROM states WHERE leader IS NULL").rows[0][0]
+    )
 
 
 @pytest.mark.parametrize(

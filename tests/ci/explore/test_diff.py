@@ -195,10 +195,13 @@ def test_a_change_of_ones_own_is_compared(tmp_path: Path, monkeypatch: pytest.Mo
 
 FEW = {"brokers": 2, "replication": 1, "reassignment": 0}
 
-HANGING = KIP.replace("KIP = ", "NOW = ") + """
+HANGING = (
+    KIP.replace("KIP = ", "NOW = ")
+    + """
 PLAIN = kc.kafka("elections", base="fixed").choice("eager", "ELR members lead at once")
 OFF = PLAIN.override("election.elr.only-when-isr-empty", isr_and_elr, when="eager")
 """
+)
 
 
 def test_a_change_that_hangs_on_a_choice_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -216,4 +216,3 @@ def expressions(draw: random.Random, place: Path) -> Iterator[Sequence[object]]:
 def _layout() -> Any:
     chosen = subject("elections", "tiny", {}, "fixed")
     return find_system("elections").layout(chosen.setting)
-

@@ -34,6 +34,7 @@ def test_a_hang_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_hang_that_is_swallowed_is_noticed() -> None:
     """Whoever drops the alarm and goes on fails at the end."""
+
     def stubborn() -> None:
         try:
             for_ever()
@@ -78,6 +79,7 @@ def test_how_a_command_ends_is_judged(ran: Ran, wrong: str) -> None:
 
 def test_a_case_names_its_seed_and_leaves_its_input(tmp_path: Path) -> None:
     """A failing case says reader, seed and command line, and its folder is left; those before it are removed."""
+
     def cases(draw: random.Random, place: Path) -> Iterator[Sequence[object]]:
         log = place / "log.jsonl"
         log.write_text("no JSON" if int(place.name) < 7 else "", encoding="utf-8")

@@ -35,10 +35,7 @@ SPARK = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 @pytest.mark.parametrize(
     ("name", "cells", "last"),
-    [
-        ("counterexample", 6, "(680, 0)"),
-        pytest.param("spark", 6, "depth\n1     2", marks=SPARK),
-    ],
+    [("counterexample", 6, "(680, 0)"), pytest.param("spark", 6, "depth\n1     2", marks=SPARK)],
 )
 def test_a_notebook_shows_what_is_kept_in_it(name: str, cells: int, last: str, tmp_path: Path) -> None:
     """Each cell runs and shows the outputs that the file has, times aside: verdicts, a drawing, frames, numbers."""

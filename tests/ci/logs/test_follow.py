@@ -52,7 +52,6 @@ class Lines:
         assert self.process.stderr is not None
         return code, self.process.stderr.read()
 
-
     def close(self) -> None:
         """End it, whatever it does."""
         self.process.kill()

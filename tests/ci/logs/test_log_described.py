@@ -532,12 +532,22 @@ def test_a_table_is_named_as_such(tmp_path: Path) -> None:
         ("Topic: t\tPartition: 7\tLeader: 2\tReplicas: 1,2\tIsr: 1\n", "who leads is not in sync"),
         ("Topic: t\tPartition: 7\tLeader: 1 (k1:9092)\tReplicas: 1,2\tIsr: 1\n", "Leader is .* no number"),
         ("Topic: t\tPartition: 7\tLeader: none\tReplicas: 1,2\n", "Isr is missing; .* print it anew"),
-        *((f"Topic: u\tPartitionCount: 3\tReplicationFactor: 3\tConfigs: {cut}\n", f"configuration ends in '{last}'")
-          for cut, last in (("min.ins", "min.ins"), ("cleanup.policy=compact,min.insync.re", "min.insync.re"),
-                            ("retention.ms=1,min.insync.re", "min.insync.re"), ("cleanup.policy=compact,...", "..."),
-                            ("cleanup.policy=compact,", ""), ("cleanup.policy=comp", "comp"), ("retention.ms=1,", ""),
-                            ("follower.replication.throttled.replicas=0:1,2:", "2:"), ("retention.ms=", "retention.ms"),
-                            ("min.insync.replicas=", "min.insync.replicas"), ("min.insync.replicas=x", "x"))),
+        *(
+            (f"Topic: u\tPartitionCount: 3\tReplicationFactor: 3\tConfigs: {cut}\n", f"configuration ends in '{last}'")
+            for cut, last in (
+                ("min.ins", "min.ins"),
+                ("cleanup.policy=compact,min.insync.re", "min.insync.re"),
+                ("retention.ms=1,min.insync.re", "min.insync.re"),
+                ("cleanup.policy=compact,...", "..."),
+                ("cleanup.policy=compact,", ""),
+                ("cleanup.policy=comp", "comp"),
+                ("retention.ms=1,", ""),
+                ("follower.replication.throttled.replicas=0:1,2:", "2:"),
+                ("retention.ms=", "retention.ms"),
+                ("min.insync.replicas=", "min.insync.replicas"),
+                ("min.insync.replicas=x", "x"),
+            )
+        ),
         ("Topic: u\tPartitionCount: 3\tReplicationFactor: 3\tConf\n", "Replicat"),
         ("Topic: u\tPartitionCount: 3\tReplicationFactor: 3\n", "Configs is missing"),
         ("Topic: t\tPartitionCount: 3  Replicat\n", "PartitionCount is .* a terminal has broken the line"),

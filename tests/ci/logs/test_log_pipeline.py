@@ -11,17 +11,7 @@ import pytest
 
 from kraftcheck.ci.logs import spark
 from kraftcheck.ci.logs.spark import SCHEMAS, UNFINISHED, filled_folder
-from tests.shared.captures import (
-    CAPTURED,
-    DEAD_LEADER,
-    ELR,
-    NEWEST,
-    TROUBLE,
-    batches,
-    json_lines,
-    replayed,
-    with_data,
-)
+from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, NEWEST, TROUBLE, batches, json_lines, replayed, with_data
 from tests.shared.commands import kraftcheck
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

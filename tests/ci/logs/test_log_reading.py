@@ -292,10 +292,34 @@ LONG = b"\0" + b"\x80" * 11 + b"\0" + record(0)[3:]
         (sealed(1, 0, keyed(b"\0\0\xff\xff"), attributes=0x20), "offset 0: a control record of an unknown kind, -1"),
         (sealed(1, 0, keyed(b"\0\0\0\6", b""), attributes=0x20), "offset 0: a control record without a value"),
     ],
-    ids=["none", "nothing", "negative", "fewer", "more bytes", "many", "repeated", "out of order", "after a record",
-         "negative headers", "backwards", "no stream", "cut stream", "after the stream", "bomb", "unsupported",
-         "below zero", "beyond all", "headers", "key", "long time", "no control", "commit", "unknown", "minus one",
-         "no value"],
+    ids=[
+        "none",
+        "nothing",
+        "negative",
+        "fewer",
+        "more bytes",
+        "many",
+        "repeated",
+        "out of order",
+        "after a record",
+        "negative headers",
+        "backwards",
+        "no stream",
+        "cut stream",
+        "after the stream",
+        "bomb",
+        "unsupported",
+        "below zero",
+        "beyond all",
+        "headers",
+        "key",
+        "long time",
+        "no control",
+        "commit",
+        "unknown",
+        "minus one",
+        "no value",
+    ],
 )
 def test_a_forged_batch_is_refused(tmp_path: Path, forged: bytes, message: str) -> None:
     """A batch under a right checksum whose count, offsets, lengths or stream do not fit is refused by every reader."""
@@ -307,9 +331,7 @@ def test_a_forged_batch_is_refused(tmp_path: Path, forged: bytes, message: str) 
             list(reader(find((path,))[0], SkipCount(0)))
 
 
-def test_compressed_batches_of_a_file_expand_to_so_much_in_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compressed_batches_of_a_file_expand_to_so_much_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small batches in gzip are read until all of a file's have expanded to the limit, with other batches beside."""
     path = tmp_path / "many.log"
     second = struct.pack(">q", 2) + sealed(2, 1, gzip.compress(TWO), attributes=1)[8:]

@@ -157,8 +157,16 @@ def test_a_transaction_is_judged_at_its_end(tmp_path: Path) -> None:
         (((START[0], ABORT, BEGIN),), "offset 4: a transaction is aborted, but none has begun"),
         (((BEGIN, BEGIN, END),), "offset 4: a transaction begins within another one"),
     ],
-    ids=["begin begin", "begin begin in a batch", "end", "abort", "abort abort", "end begin", "a record before",
-         "begin begin end"],
+    ids=[
+        "begin begin",
+        "begin begin in a batch",
+        "end",
+        "abort",
+        "abort abort",
+        "end begin",
+        "a record before",
+        "begin begin end",
+    ],
 )
 def test_marks_that_do_not_fit_are_not_replayed(
     batches: tuple[Sequence[Record], ...], reason: str, tmp_path: Path

@@ -276,9 +276,7 @@ def attempt(link: Link, place: Place, mutant: str) -> int | None:
 
 
 def _witness(link: Link, variant: str, place: Place, steps: int) -> Witness:
-    return Witness(
-        link.rule, link.system, link.claim, variant, place.scope, dict(place.bounds), place.base, steps
-    )
+    return Witness(link.rule, link.system, link.claim, variant, place.scope, dict(place.bounds), place.base, steps)
 
 
 def steps_again(witness: Witness) -> tuple[int | None, bool]:

@@ -15,7 +15,7 @@ from tests.ci.night.shards import Shard, outcomes
 
 ITEMS = [f"tests/a/test_{n % 7}.py::test_b[{n}]" for n in range(300)]
 
-TOY = '''
+TOY = """
 import pytest
 
 @pytest.mark.xdist_group("toys")
@@ -33,7 +33,7 @@ def breaking():
 
 def test_broken_late(breaking):
     pass
-'''
+"""
 
 
 def test_every_item_belongs_to_one_shard() -> None:

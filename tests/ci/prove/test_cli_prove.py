@@ -237,8 +237,19 @@ def pair(claim: Callable[[Any], Any]) -> kc.System:
         (lambda s: kc.any_of(kc.negate(s.y == 3), s.y == 4), 1000, "Vacuous", 21),
         (lambda s: s.y == 0, 0, "Holds", 0),
     ],
-    ids=["never", "once", "the domains", "refuted", "unasked, never", "unasked, once", "unasked, the domains",
-         "cut, never", "cut, once", "a disjunction", "every state"],
+    ids=[
+        "never",
+        "once",
+        "the domains",
+        "refuted",
+        "unasked, never",
+        "unasked, once",
+        "unasked, the domains",
+        "cut, never",
+        "cut, once",
+        "a disjunction",
+        "every state",
+    ],
 )
 def test_a_proof_looks_for_what_the_claim_speaks_of(claim: Any, search: int, verdict: str, code: int) -> None:
     """What is inductive holds only if the search of the scope does not call it vacuous."""
@@ -299,6 +310,7 @@ class Marked:
 
 def marking(least: int) -> kc.System:
     """Any number of nodes that are marked; the claim speaks of states in which `least` of the first nodes are."""
+
     def initial(setting: Any) -> Any:
         if setting["nodes"] == kc.ANY:
             return [kc.all_where(lambda s: {"none": s.marked.is_empty(), "not both": kc.negate(s.both)})]

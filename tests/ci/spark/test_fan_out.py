@@ -33,7 +33,7 @@ from tests.ci.spark.faults.cluster import standalone
 from tests.ci.spark.losses import kill_worker
 from tests.shared.commands import kraftcheck
 
-LAMP = '''
+LAMP = """
 import kraftcheck as kc
 from attrs import frozen
 
@@ -48,7 +48,7 @@ LAMP = kc.System(
     properties=[kc.always("known", "the colour is known", lambda s: s.colour <= 2),
                 kc.always("never-two", "the lamp never shows two", lambda s: s.colour != 2)],
 )
-'''
+"""
 TABLE = """
 [[runs]]
 system = "fanned_lamp.py:LAMP"

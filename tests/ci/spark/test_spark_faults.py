@@ -71,7 +71,6 @@ def test_the_entry_of_clusters_runs_where_it_was_copied_to(tmp_path: Path) -> No
     assert (ran.returncode, "there is no system" in ran.stderr or "nothing" in ran.stderr) == (2, True), ran.stderr
 
 
-
 @pytest.mark.slow
 def test_spark_submit_runs_the_same_job(tmp_path: Path) -> None:
     """`spark-submit ci/spark/submit.py` on a master finds what the native engine finds, and keeps its log."""

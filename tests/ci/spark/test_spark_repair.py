@@ -44,8 +44,11 @@ def committed(out: Path) -> dict[str, bytes]:
     return {f"{path.parent.name}/{path.name}": path.read_bytes() for path in level_files(out)}
 
 
-PLACES = [("manifest", depth, damage) for depth in (0, 2, 7) for damage in ("flipped at 0.5", "cut to 0.5", "deleted",
-                                                                           "swapped", "replaced")]
+PLACES = [
+    ("manifest", depth, damage)
+    for depth in (0, 2, 7)
+    for damage in ("flipped at 0.5", "cut to 0.5", "deleted", "swapped", "replaced")
+]
 PLACES += [("file", 7, damage) for damage in ("flipped at 0.5", "cut to 0", "cut to 0.99", "deleted", "swapped",
                                               "replaced")] + [("file", 2, "deleted")]  # fmt: skip
 

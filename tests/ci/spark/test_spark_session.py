@@ -16,9 +16,7 @@ from tests import toys
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
-def test_an_exploration_uses_the_callers_session(
-    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_exploration_uses_the_callers_session(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It finds what the native engine finds, in jobs of that application; settings, views and the session stay."""
     for place in ("explore.start_session", "explore.stopped_at_the_end"):
         monkeypatch.setattr(f"kraftcheck.ci.spark.{place}", None)

@@ -208,10 +208,14 @@ OWN = r"^test_changed.py:\d+: "
     ("make", "fault"),
     [
         (lambda: changed(_now_and_then), "action .*, effect gave two answers to the same question.* calls$"),
-        (lambda: changed(lambda self, rules, rule: self.elr if self.isr.is_empty() else rule(self, rules)),
-         "a symbolic word was used as a condition"),
-        (lambda: changed(lambda self, rules, rule: self.elr if type(self.leader) in (int,) else rule(self, rules)),
-         ".* on ints"),
+        (
+            lambda: changed(lambda self, rules, rule: self.elr if self.isr.is_empty() else rule(self, rules)),
+            "a symbolic word was used as a condition",
+        ),
+        (
+            lambda: changed(lambda self, rules, rule: self.elr if type(self.leader) in (int,) else rule(self, rules)),
+            ".* on ints",
+        ),
         (lambda: PLAIN.action(kc.Action("nap", _leaderless)), "action nap, effect changes the state"),
         (lambda: PLAIN.action(lambda setting: kc.Action("", _leaderless)), "'' is no name of an action"),
         (lambda: PLAIN.property(lambda setting: kc.always("a\tb", "", _leaderless)), "'a.*b' is no id of a property"),

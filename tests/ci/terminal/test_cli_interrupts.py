@@ -131,17 +131,31 @@ def test_while_modules_are_imported(seed: int) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    one_in(3, [
-        ("explore", "replication", "--scope", "medium", "--rules", "fixed", "--no-cache", "--quiet"),
-        ("prove", "replication", "--rules", "fixed", "--workers", 1, "--quiet"),
-        ("prove", "replication", "--rules", "fixed", "--workers", 2, "--quiet"),
-        ("prove", "elections", "--rules", "fixed", "--bmc", 40, "--quiet"),
-        ("prove", "elections", "--rules", "fixed", "--pdr", "--quiet"),
-        ("simulate", "replication", "--scope", "large", "--rules", "fixed", "--no-cache", "--runs", 10**6, "--quiet"),
-        ("check", "--quiet"),
-        ("bugs", "--quiet"),
-        ("explain", "--quiet"),
-    ]),
+    one_in(
+        3,
+        [
+            ("explore", "replication", "--scope", "medium", "--rules", "fixed", "--no-cache", "--quiet"),
+            ("prove", "replication", "--rules", "fixed", "--workers", 1, "--quiet"),
+            ("prove", "replication", "--rules", "fixed", "--workers", 2, "--quiet"),
+            ("prove", "elections", "--rules", "fixed", "--bmc", 40, "--quiet"),
+            ("prove", "elections", "--rules", "fixed", "--pdr", "--quiet"),
+            (
+                "simulate",
+                "replication",
+                "--scope",
+                "large",
+                "--rules",
+                "fixed",
+                "--no-cache",
+                "--runs",
+                10**6,
+                "--quiet",
+            ),
+            ("check", "--quiet"),
+            ("bugs", "--quiet"),
+            ("explain", "--quiet"),
+        ],
+    ),
     ids=lambda words: " ".join(map(str, words[:2])) if words[0] != "prove" else " ".join(map(str, words[4:6])),
 )
 def test_every_long_command(words: tuple[object, ...]) -> None:

@@ -12,7 +12,7 @@ from tests.ci.fuzz.bounds import bounded
 from tests.ci.verdicts.reports.reading import cases, read_junit
 from tests.shared.commands import Ran, kraftcheck, start
 
-LAMP = '''
+LAMP = """
 import kraftcheck as kc
 from attrs import frozen
 
@@ -29,7 +29,7 @@ LAMP = kc.System(
         kc.sometimes("shows-three", "three is shown", lambda s: s.colour == 3),
     ],
 )
-'''
+"""
 
 KRAFT = '[[runs]]\nsystem = "kraft"\n'
 
@@ -251,7 +251,7 @@ def test_the_reports_of_a_table(repository: Path) -> None:
         ('expect = {known = "unknown"}', "expect.known: 'unknown' is never a pass, and cannot be expected"),
         ('expect = {known = "incomplete"}', "expect.known: 'incomplete' is never a pass, and cannot be expected"),
         ('expect = {known = "refutd"}', "expect.known: no verdict 'refutd'; did you mean refuted"),
-        ('expect = {known = 3}', "expect.known: no verdict 3; "),
+        ("expect = {known = 3}", "expect.known: no verdict 3; "),
         ('properties = ["knwon"]', "properties: lamps/lamp.py:LAMP has no property 'knwon' at this setting; did you"),
         ('properties = ["known", "known"]', "properties: a property is named twice; name it once"),
         ("seed = 3", "seed: it is of the engine simulate, not of explore; leave it out"),
@@ -288,10 +288,10 @@ def test_a_fault_is_one_line_with_its_place(line: str, told: str) -> None:
         (f"runs.{'a.' * 900}a = 1", "bad.toml: not TOML: nested deeper than 100 levels"),
         (f"{'a.' * 60000}a = 1", "bad.toml: not TOML: line 1 has more than 1,000 dots"),
         (f"runs = {'9' * 5000}", "bad.toml: not TOML: "),
-        (f'{KRAFT}steps = 0x{"f" * 5000}\n', "bad.toml: line 3: runs[1].steps: it takes a number of"),
-        (f'{KRAFT}expect = {{a = 0x{"f" * 5000}}}\n', "bad.toml: line 3: runs[1].expect.a: no verdict"),
-        (f'{KRAFT}bounds = [{"1, " * 5000}]\n', "bad.toml: line 3: runs[1].bounds: it takes a table"),
-        (f'{KRAFT}bounds = {{brokers = 0x{"f" * 5000}}}\n', "bad.toml: line 3: runs[1].bounds"),
+        (f"{KRAFT}steps = 0x{'f' * 5000}\n", "bad.toml: line 3: runs[1].steps: it takes a number of"),
+        (f"{KRAFT}expect = {{a = 0x{'f' * 5000}}}\n", "bad.toml: line 3: runs[1].expect.a: no verdict"),
+        (f"{KRAFT}bounds = [{'1, ' * 5000}]\n", "bad.toml: line 3: runs[1].bounds: it takes a table"),
+        (f"{KRAFT}bounds = {{brokers = 0x{'f' * 5000}}}\n", "bad.toml: line 3: runs[1].bounds"),
     ],
     ids=lambda text: text[:40].strip(),
 )

@@ -43,13 +43,13 @@ def actions(setting):
 
 '''
 
-END = '''
+END = """
 HALL = kc.System(
     name="hall", summary="seats of a small hall", layout=lambda setting: layout(),
     initial=lambda setting: initial(), actions=lambda setting: actions(setting),
     properties=lambda setting: properties(),
 )
-'''
+"""
 
 
 def program(rules: str) -> str:

@@ -31,9 +31,7 @@ def refused(mistake: Mistake) -> bool:
 
 
 @pytest.mark.parametrize("mistake", [one for one in MISTAKES if refused(one)], ids=lambda one: one.title)
-def test_a_mistake_is_refused_in_one_line(
-    mistake: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_is_refused_in_one_line(mistake: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line names the file, the line or the part of the system, and what to write; the exit code is 2."""
     monkeypatch.chdir(tmp_path)
     said = written(mistake.title, mistake.wrong, tmp_path).refusal()
@@ -41,9 +39,7 @@ def test_a_mistake_is_refused_in_one_line(
     assert re.fullmatch(expected, said), said
 
 
-@pytest.mark.parametrize(
-    "mistake", [one for one in MISTAKES if not refused(one)], ids=lambda one: one.title
-)
+@pytest.mark.parametrize("mistake", [one for one in MISTAKES if not refused(one)], ids=lambda one: one.title)
 def test_what_is_not_checked_is_said(mistake: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A claim that is checked in vain or in part is vacuous, incomplete, or has a warning."""
     monkeypatch.chdir(tmp_path)

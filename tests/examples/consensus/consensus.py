@@ -21,6 +21,7 @@ def one_at_most(s: Chosen) -> kc.Truth:
 
 def consensus(values: int, initial: Any = None, *, changeable: bool = False) -> kc.System:
     """The choice of one of some values; by mistake it is changeable, and another value can be chosen too."""
+
     def choose(s: Chosen, v: kc.Word) -> Chosen:
         return Chosen(s.chosen.plus(s.chosen.just(v)))
 

@@ -78,6 +78,7 @@ def pairs(claim: Any) -> kc.Truth:
 
 def raft(last: int = LAST, *, forgetful: bool = False) -> kc.System:
     """Three servers and some terms, at most two; forgetful servers do not keep their votes over a restart."""
+
     def restart(s: Servers, i: kc.Word) -> Servers:
         vote = NOBODY if forgetful else kc.get(s.vote, i)
         return becomes(s, i, Role.FOLLOWER, kc.get(s.term, i), vote)

@@ -134,6 +134,7 @@ def votes(s: Any) -> Votes:
 
 def chosen(quorums: Any) -> Any:
     """The mapping to the values that a quorum has voted for in one ballot."""
+
     def mapping(s: Votes) -> Chosen:
         def has(v: int) -> kc.Truth:
             ballots = range(len(s.voter[0].votes))

@@ -37,9 +37,7 @@ def cluster(
     controller = Controller(features=Features(**features), settings=Settings(cluster_id="cluster"))
     for broker in range(brokers):
         dirs = tuple(directory(broker, number) for number in range(disks))
-        record = RegisterBrokerRecord(
-            broker, 100 + broker, f"process-{broker}", fenced=broker in fenced, log_dirs=dirs
-        )
+        record = RegisterBrokerRecord(broker, 100 + broker, f"process-{broker}", fenced=broker in fenced, log_dirs=dirs)
         controller = replay_record(controller, record, KAFKA)
     for broker in leaving:
         record = BrokerRegistrationChangeRecord(broker, 100 + broker, in_controlled_shutdown=1)

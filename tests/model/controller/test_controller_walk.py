@@ -119,9 +119,7 @@ def decide(controller: Controller, step: tuple, rules) -> Outcome:
     return reassign(controller, (Reassignment(*rest[0], rest[1]),), rules)
 
 
-def registered(
-    controller: Controller, broker: int, how: str, fault: str = "", disks: int = 1, *, rules
-) -> Outcome:
+def registered(controller: Controller, broker: int, how: str, fault: str = "", disks: int = 1, *, rules) -> Outcome:
     """A registration of the same process, or of a new one that says that the last stopped cleanly, or does not.
 
     It names one of two directories, or both (3), and may have a fault.

@@ -21,9 +21,7 @@ CLUSTERS = st.lists(
 
 
 @given(CLUSTERS, st.integers(1, 10), st.integers(1, 40), STREAMS)
-def test_a_placement_is_sound(
-    brokers: list[UsableBroker], factor: int, partitions: int, stream: RandomStream
-) -> None:
+def test_a_placement_is_sound(brokers: list[UsableBroker], factor: int, partitions: int, stream: RandomStream) -> None:
     """No replica list repeats a broker or starts with a fenced one; otherwise the factor cannot be met."""
     placed, _ = place(brokers, partitions, factor, stream)
     live = {broker.id for broker in brokers if not broker.fenced}

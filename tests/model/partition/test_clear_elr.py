@@ -6,14 +6,7 @@ import pytest
 
 from kraftcheck.model.controller.alter_configs import alter_config
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.state import (
-    MIN_ISR,
-    TOPIC,
-    UNCLEAN_ELECTION,
-    ClearElrRecord,
-    ConfigRecord,
-    Controller,
-)
+from kraftcheck.model.controller.state import MIN_ISR, TOPIC, UNCLEAN_ELECTION, ClearElrRecord, ConfigRecord, Controller
 from kraftcheck.model.records.replay import ReplayError
 from tests.model.controller.controllers import FIXED, KAFKA, changed, cluster, lists, partition, play, with_topic
 

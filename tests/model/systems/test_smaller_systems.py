@@ -237,8 +237,7 @@ def test_the_controller_in_full_keeps_the_epoch_of_a_process(rules: str, epoch: 
 
 
 @pytest.mark.parametrize(
-    ("variant", "heard"),
-    [("", {1}), ("+takeover-hears-fenced-brokers", {0, 1}), ("+takeover-hears-nobody", set())],
+    ("variant", "heard"), [("", {1}), ("+takeover-hears-fenced-brokers", {0, 1}), ("+takeover-hears-nobody", set())]
 )
 def test_the_controller_in_full_takes_over(variant: str, heard: set[int]) -> None:
     """Where sessions are by contact, a new controller has heard of unfenced brokers, and by each defect of others."""

@@ -10,9 +10,7 @@ from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.zk_controller.control import decide
-from kraftcheck.model.systems.zk_controller.state import (
-    Decision,
-)
+from kraftcheck.model.systems.zk_controller.state import Decision
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace

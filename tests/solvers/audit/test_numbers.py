@@ -75,11 +75,22 @@ def test_what_is_of_each_number_is_proven() -> None:
 
 
 ASKS: dict[str, Callable[[Any], Any]] = {
-    "equal": lambda n: n == ANY, "other": lambda n: n != ANY, "a number": lambda n: n == 5, "int": int, "repr": repr,
-    "member": lambda n: n in (ANY, 3), "key": lambda n: {ANY: 1}.get(n), "text": lambda n: f"{n}",
-    "bits": lambda n: n & 1, "number": lambda n: f"{n:d}", "range": range, "size": lambda n: len("x" * n),
+    "equal": lambda n: n == ANY,
+    "other": lambda n: n != ANY,
+    "a number": lambda n: n == 5,
+    "int": int,
+    "repr": repr,
+    "member": lambda n: n in (ANY, 3),
+    "key": lambda n: {ANY: 1}.get(n),
+    "text": lambda n: f"{n}",
+    "bits": lambda n: n & 1,
+    "number": lambda n: f"{n:d}",
+    "range": range,
+    "size": lambda n: len("x" * n),
     "more": lambda n: n >= 5,
-    "words": lambda n: kc.equal(n, 5), "smaller": lambda n: kc.minimum(n, 5), "kept": lambda n: n.bit_length(),
+    "words": lambda n: kc.equal(n, 5),
+    "smaller": lambda n: kc.minimum(n, 5),
+    "kept": lambda n: n.bit_length(),
     "eval": lambda n: eval("n == 5", {"n": n}),
     "named": lambda n: eval(compile("n == 5", kc.__file__, "eval"), {"n": n, "__name__": "kraftcheck.ci.main"}),
 }
@@ -160,6 +171,7 @@ def test_rules_that_differ_with_few_are_refused(name: str) -> None:
 
 def test_a_described_beginning_of_few_is_that_of_any() -> None:
     """Where both are described by a rule that asks what the state is, the two are not one."""
+
     def begins(s: Some) -> Any:
         return nobody(s) if isinstance(s.level, tuple) else {**nobody(s), "never": s.on < -1}
 

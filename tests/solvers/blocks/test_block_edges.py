@@ -15,14 +15,7 @@ from kraftcheck.ci.spark.jobs import job_result
 from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.blocks.tasks import (
-    BATCH,
-    BlockKernel,
-    BlockSpec,
-    CandidateSet,
-    Words,
-    load_block_kernel,
-)
+from kraftcheck.solvers.blocks.tasks import BATCH, BlockKernel, BlockSpec, CandidateSet, Words, load_block_kernel
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from kraftcheck.solvers.program.trace import trace

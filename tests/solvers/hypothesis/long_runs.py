@@ -167,10 +167,7 @@ def _elects(of: Callable[[Any], Any], size: Callable[[Any], Word]) -> Passes:
 
 
 def _sizes(of: Callable[[Any], Any]) -> dict[str, Passes]:
-    return {
-        "brokers": _elects(of, lambda c: working(c).size()),
-        "replication": _elects(of, lambda c: c.isr.size()),
-    }
+    return {"brokers": _elects(of, lambda c: working(c).size()), "replication": _elects(of, lambda c: c.isr.size())}
 
 
 def _spends(budget: str) -> Passes:

@@ -79,9 +79,7 @@ DOOR = System(
     summary="A door that opens at the third try, where a bound cuts the tries or a guard counts them.",
     initial=[Door(False, 0)],
     layout=lambda setting: Door(Flag(), Range(0, setting["tries"], cap="nobody tries more often")),
-    actions=[
-        Action("try", lambda s: Door(s.tries == 2, s.tries + 1), lambda s: negate(s.open)),
-    ],
+    actions=[Action("try", lambda s: Door(s.tries == 2, s.tries + 1), lambda s: negate(s.open))],
     properties=[eventually("opens", "The door opens.", lambda s: s.open)],
     fairness=[weak_fairness("try")],
     scopes={"enough": {"tries": 3}, "cut": {"tries": 1}},

@@ -83,9 +83,7 @@ def test_more_ids_than_share_a_slot_are_not_renamed() -> None:
     [((1, 2, 3), 2, (2, 3)), ((15, 31, 32), 15, (32, 15)), ((1, 16, 34), 1, (16, 1)), ((1, 17, 33), 17, (33, 17)),
      ((5, (1 << 31) - 1, 1 << 16), 5, (1 << 16, 5))],
 )  # fmt: skip
-def test_a_fence_lists_the_elr_in_hash_order(
-    brokers: tuple[int, ...], leaver: int, elr: tuple[int, ...]
-) -> None:
+def test_a_fence_lists_the_elr_in_hash_order(brokers: tuple[int, ...], leaver: int, elr: tuple[int, ...]) -> None:
     """The broker that leaves joins the ELR where the hash set has it, on the plain path and on that of the memo."""
     before = with_elr(brokers, [b for b in elr if b != leaver], [b for b in brokers if b == leaver or b not in elr])
     records = list(fenced(before, leaver, KAFKA))

@@ -61,9 +61,7 @@ def relabel(value: Any, key: str = "") -> Any:
 
 def rename_brokers(log: Iterable[Batch]) -> list[Batch]:
     """A log with other broker ids, which Kafka's hash set lists in the same order."""
-    return [
-        evolve(b, entries=tuple(evolve(e, data=relabel(dict(e.data or {}))) for e in b.entries)) for b in log
-    ]
+    return [evolve(b, entries=tuple(evolve(e, data=relabel(dict(e.data or {}))) for e in b.entries)) for b in log]
 
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)

@@ -181,9 +181,7 @@ def test_a_fence_with_other_replicas_is_unexplained(
     assert explanation_counts(controller, [evolve(first, change=change), *rest])[:2] == (0, 0)  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize(
-    ("replicas", "reason"), [((1, 1), "broker 1 is named twice"), ((-1, 1), "-1 is no broker")]
-)
+@pytest.mark.parametrize(("replicas", "reason"), [((1, 1), "broker 1 is named twice"), ((-1, 1), "-1 is no broker")])
 def test_a_change_whose_replicas_are_no_brokers_is_refused(replicas: tuple[int, ...], reason: str) -> None:
     """No controller writes such a list: the record is refused with its offset, its field and the reason."""
     controller = with_topic(cluster(4), "foo", (0, 1, 2), (1, 2, 0))

@@ -244,7 +244,6 @@ class Seats:
 def seats(where: Callable[[Any], Any]) -> kc.System:
     """Three seats of which people get up."""
 
-
     def rise(state: Seats, seat: Any) -> Seats:
         return Seats(kc.put(state.taken, seat, False), state.left)
 

@@ -250,8 +250,11 @@ def test_what_no_class_can_refuse_is_found_by_a_sample(system: System) -> None:
     [
         (lambda s: evolve(s, x=3 if isinstance(s.flag, Term) else 0), {}, "action act, effect on x says"),
         (lambda s: s, {"guard": lambda s: not isinstance(s.x, Term)}, "action act, guard says 1 on ints and 0"),
-        (lambda s, n: evolve(s, x=3 if isinstance(n, Term) else 0), {"parameters": {"n": [False, True]}},
-         "effect on x says"),
+        (
+            lambda s, n: evolve(s, x=3 if isinstance(n, Term) else 0),
+            {"parameters": {"n": [False, True]}},
+            "effect on x says",
+        ),
     ],
 )
 def test_a_sample_finds_actions_that_decide_silently(effect: Any, changes: Any, told: str) -> None:

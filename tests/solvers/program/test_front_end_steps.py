@@ -33,7 +33,6 @@ UP = Action("up", lambda s: evolve(s, x=s.x + 1), lambda s: s.x < 7)
 """Their guards keep the word in its domain, which the interval of the word after a step does not show."""
 
 
-
 def stepping(predicate: Any, *actions: Action, kind: str = "step") -> System:
     """The shelf with some actions and one claim about steps."""
     return evolve(claiming(predicate, kind), actions=lambda setting: list(actions))

@@ -98,6 +98,7 @@ def test_initial_states_have_to_be_initial_there() -> None:
 
 def test_described_initial_states_are_mapped_too() -> None:
     """Both systems may describe their initial states; one state too many refutes the claim."""
+
     def system(least: int) -> kc.System:
         abstract = evolve(ABSTRACT, initial=lambda setting: kc.all_where(lambda s: s.n > 1))
         concrete = counter(*claims(abstract=abstract))
@@ -127,6 +128,7 @@ def test_a_mapping_that_shows_nothing_is_vacuous() -> None:
 
 def test_the_abstract_steps_may_be_named() -> None:
     """`by` names the candidates with their arguments; what it leaves out, or the abstract action lacks, refutes."""
+
     def by(step: kc.Step) -> list[tuple[str, dict[str, Any]]]:
         return [("rise", {"d": step.arguments["d"]})] if step.action == "rise" else [("turn", {})]
 
@@ -154,6 +156,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 def test_symmetry_does_not_hide_an_initial_state() -> None:
     """Of states that differ by names alone, each is mapped: one that is initial nowhere refutes the claim."""
+
     @frozen
     class Pair:
         who: tuple[Any, ...]

@@ -75,9 +75,7 @@ def test_a_visited_set_that_grows_forgets_nothing() -> None:
 
 
 @pytest.mark.parametrize(("system", "scope"), SYSTEMS[:2], ids=lambda value: getattr(value, "name", value))
-def test_states_of_one_tag_are_told_apart(
-    system: System, scope: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_states_of_one_tag_are_told_apart(system: System, scope: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all states have the same tag they are compared whole, and the search finds what ints find."""
     monkeypatch.setattr(visited_table, "TAG_SHIFT", 64 - 1)
     assert told(explored(system, scope)) == by_ints(system.name, scope)

@@ -49,8 +49,7 @@ def orbits(program: Program, symmetry: Symmetry) -> set[frozenset[tuple[int, ...
 
 
 @pytest.mark.parametrize(
-    ("managers", "states", "reduced_to"),
-    [("3", 288, 80), pytest.param("5", 8_832, 314, marks=pytest.mark.slow)],
+    ("managers", "states", "reduced_to"), [("3", 288, 80), pytest.param("5", 8_832, 314, marks=pytest.mark.slow)]
 )
 def test_two_phase_commit_has_its_number_of_orbits(managers: str, states: int, reduced_to: int) -> None:
     """Every state of an orbit is replaced by the same member of it, and the search finds one state for each orbit."""

@@ -110,8 +110,12 @@ def paxos(forgets: bool = False, quorums: Callable[[Paxos], kc.Truth] | None = m
     def actions(setting: kc.Setting) -> list[kc.Action]:
         rounds, below = setting["rounds"], kc.numbers_below
         acts = {"acceptor": below(setting["acceptors"]), "number": below(rounds)}
-        asks = {"number": below(rounds), "quorum": below(setting["quorums"]), "newest": below(rounds, NONE),
-                "value": below(setting["values"])}
+        asks = {
+            "number": below(rounds),
+            "quorum": below(setting["quorums"]),
+            "newest": below(rounds, NONE),
+            "value": below(setting["values"]),
+        }
         return [
             kc.Action("promise", promise, lambda s, acceptor, number: (
                 kc.get(s.acceptors, acceptor).promised < number), acts),
@@ -157,6 +161,7 @@ def _quorum_systems(setting: kc.Setting) -> Iterator[tuple[Any, ...]]:
 
 def _new(s: Paxos) -> dict[str, Any]:
     """What holds before anything happens, but of the quorums."""
+
     def idle(a: Acceptor) -> Any:
         silent = kc.each(kc.keys(a.reported), lambda r: kc.get(a.reported, r) == SILENT)
         return kc.all_of(a.promised == NONE, a.last == NONE, a.voted.is_empty(), silent)
@@ -185,6 +190,7 @@ def _acceptors(s: Paxos, claim: Any) -> kc.Truth:
 
 def _agreement(s: Paxos) -> kc.Truth:
     """Whether what a quorum has voted for in a round is what any quorum has voted for in any round."""
+
     def same(one: kc.Word, other: kc.Word) -> kc.Truth:
         decided = kc.all_of(*(kc.some(kc.keys(s.quorums), lambda q, r=r: _all_voted(s, q, r)) for r in (one, other)))
         return kc.implies(decided, kc.get(s.proposals, one) == kc.get(s.proposals, other))
@@ -194,6 +200,7 @@ def _agreement(s: Paxos) -> kc.Truth:
 
 def _safe(s: Paxos) -> kc.Truth:
     """Of an earlier round with another proposal, every quorum has an acceptor that did not vote and never will."""
+
     def out(acceptor: Acceptor, early: kc.Word) -> kc.Truth:
         return kc.all_of(acceptor.promised > early, kc.negate(acceptor.voted.has(early)))
 
@@ -210,6 +217,7 @@ def _safe(s: Paxos) -> kc.Truth:
 
 def _lemmas(quorums: Callable[[Paxos], kc.Truth] | None) -> list[kc.Property]:
     """What is inductive together with agreement, and what is said of quorums: that they meet among it."""
+
     def reported(s: Paxos, r: kc.Word, earlier: kc.Word) -> kc.Truth:
         def of(a: Acceptor) -> kc.Truth:
             skipped = kc.all_of(kc.get(a.reported, r) < earlier, earlier < r, kc.get(a.reported, r) != SILENT)

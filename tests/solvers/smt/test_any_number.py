@@ -59,7 +59,12 @@ def questions_about(sets: list[AnySet], replicas: AnyReplicas, word: int) -> lis
 @given(MEMBERS, MEMBERS, MEMBERS, MEMBERS, st.permutations(range(COUNT)), st.integers(0, COUNT),
        st.lists(st.integers(0, 12), min_size=2, max_size=2, unique=True))  # fmt: skip
 def test_what_is_said_of_any_number_is_true_of_concrete_sets(
-    one: list[int], other: list[int], third: list[int], listed: list[int], ranks: list[int], word: int,
+    one: list[int],
+    other: list[int],
+    third: list[int],
+    listed: list[int],
+    ranks: list[int],
+    word: int,
     chosen: list[int],
 ) -> None:
     """No instance that the prover is given excludes concrete sets with their true sizes, first members and answers."""

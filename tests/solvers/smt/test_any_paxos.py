@@ -18,10 +18,7 @@ from tests.solvers.smt.asking import any_theory, session
 from tests.solvers.smt.paxos import COUNTED, DISJOINT, FORGETFUL, HALVES, PAXOS
 
 SIZES = [bound.name for bound in PAXOS.bounds]
-DEFECTS = [
-    (FORGETFUL, "vote", "last-vote-is-the-last", "vote"),
-    (DISJOINT, "propose", "proposals-are-safe", "vote"),
-]
+DEFECTS = [(FORGETFUL, "vote", "last-vote-is-the-last", "vote"), (DISJOINT, "propose", "proposals-are-safe", "vote")]
 
 
 @pytest.mark.parametrize("action", one_in(3, ["promise", "propose", "vote"]))

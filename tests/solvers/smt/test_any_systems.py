@@ -153,6 +153,7 @@ def test_claims_about_members_mean_the_same_of_any_number(members: tuple[int, ..
     listed = Sequence.of_state(graph, "members", 0, 1, truths=True)
     world = Places(5, {"some": [mask], "members": [mask >> at & 1 for at in range(5)]})
     for least in (0, 1, 4):
+
         def claim(at: Any, least: int = least) -> Any:
             return at >= least
 

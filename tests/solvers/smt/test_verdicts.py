@@ -269,8 +269,10 @@ def test_what_is_not_proven_is_told_with_its_actions() -> None:
     answers = [answered(action, result) for action, result in results.items()]
     found = Counterexample(at(0), UNREACHABLE, "not among all 7 states")
     verdicts: list[Any] = [
-        _verdict(proof, answers, found), _verdict(proof, answers, evolve(found, numbers="nodes 2")),
-        _verdict(proof, answers, None), _verdict(proof, [], None),
+        _verdict(proof, answers, found),
+        _verdict(proof, answers, evolve(found, numbers="nodes 2")),
+        _verdict(proof, answers, None),
+        _verdict(proof, [], None),
         _verdict(SimpleNamespace(faults=lambda: ["node"], stopped=True, stop_reason="stopped"), [], None),  # type: ignore[arg-type]
         _verdict(SimpleNamespace(faults=list, stopped=False, stop_reason="all fell"), [], None),  # type: ignore[arg-type]
     ]

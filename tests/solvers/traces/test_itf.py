@@ -139,8 +139,10 @@ ABOUT = ("#meta", "kraftcheck")
         (with_value(True, *ABOUT, "shortes"), "key #meta.kraftcheck.shortes: no such key; did you mean shortest"),
         (with_value([], *ABOUT, "options"), "key #meta.kraftcheck.options: not a dict"),
         (with_value({"find": 3}, *ABOUT, "options"), "key #meta.kraftcheck.options.find: not a str"),
-        (with_value({"invarint": "node == 5"}, *ABOUT, "options"),
-         "key #meta.kraftcheck.options.invarint: no such key; did you mean invariant?"),
+        (
+            with_value({"invarint": "node == 5"}, *ABOUT, "options"),
+            "key #meta.kraftcheck.options.invarint: no such key; did you mean invariant?",
+        ),
         (with_value(0, "lop"), "key lop: no such key; did you mean loop?"),
         (with_value("yes", *ABOUT, "shortest"), "key #meta.kraftcheck.shortest: not a bool"),
         (without("states"), "key states: missing"),

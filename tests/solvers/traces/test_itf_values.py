@@ -17,8 +17,10 @@ SCALARS = st.booleans() | st.integers() | st.text(max_size=3)
 HASHABLE = st.recursive(SCALARS, lambda inner: st.frozensets(inner, max_size=3), max_leaves=5)
 PLAIN = st.recursive(
     HASHABLE,
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(NAMES, inner, min_size=1, max_size=3).map(lambda items: SimpleNamespace(**items)),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(NAMES, inner, min_size=1, max_size=3).map(lambda items: SimpleNamespace(**items))
+    ),
     max_leaves=8,
 )
 

@@ -176,11 +176,7 @@ def _sorted(causes: dict[tuple[str, ...], Cause]) -> tuple[Cause, ...]:
 
 
 def _collect_causes(
-    causes: dict[tuple[str, ...], Cause],
-    model: Model,
-    rows: Rows,
-    expected: Rows,
-    actual: npt.NDArray[np.int64],
+    causes: dict[tuple[str, ...], Cause], model: Model, rows: Rows, expected: Rows, actual: npt.NDArray[np.int64]
 ) -> None:
     differing = np.flatnonzero((expected != actual).any(axis=1))
     if not len(differing):

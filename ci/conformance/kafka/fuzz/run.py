@@ -452,7 +452,7 @@ def fuzz_lines(row: FuzzRow, rules: str) -> list[str]:
     """The fuzz for a reader."""
     text = [
         f"Kafka {row.version} fuzz of whole controllers, seed {row.seed}: {row.steps:,} steps "
-        f"in {row.sequences:,} sequences, {row.seconds:.0f} s",
+        f"in {row.sequences:,} sequences, {row.seconds:.0f} s"
     ]
     for request, answers in row.answers.items():
         counted = ", ".join(f"{name} {count:,}" for name, count in sorted(answers.items(), key=_by_count))

@@ -160,12 +160,14 @@ def test_what_is_no_build_is_refused(tmp_path: Path) -> None:
     jar(tmp_path / "clients" / "kafka-clients-4.4.0.jar", "org/apache/kafka/common/Uuid.class")
     refusals[str(tmp_path / "clients")] = (
         "clients has no kafka-metadata jar, whose classes decide; name its jars, with commas between them, to drive "
-        "the managers of a release with them")
+        "the managers of a release with them"
+    )
     for name in ("kafka-metadata-4.4.0.jar", "patch.jar"):
         jar(tmp_path / "patched" / name)
     refusals[str(tmp_path / "patched")] = (
         "patch.jar both have org.apache.kafka.controller.ReplicationControlManager; remove one, or name the jars, the "
-        "one that counts first, with commas between them")
+        "one that counts first, with commas between them"
+    )
     for named, said in refusals.items():
         with pytest.raises(Refusal) as refused:
             Build.of(named)

@@ -13,14 +13,7 @@ from kraftcheck.ci.conformance.kafka.change.checks import ShownCause
 from kraftcheck.ci.conformance.kafka.change.models import change_on_ints, model_of
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import Exchange, FuzzDifference, Played
-from kraftcheck.ci.conformance.kafka.naming import (
-    CaseWitness,
-    FullAnswer,
-    Naming,
-    SequenceWitness,
-    Witness,
-    named,
-)
+from kraftcheck.ci.conformance.kafka.naming import CaseWitness, FullAnswer, Naming, SequenceWitness, Witness, named
 from kraftcheck.model.rules.ruleset import parse
 
 BASE, SLOTS = "kafka-4.4.0", 7

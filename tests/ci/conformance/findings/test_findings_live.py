@@ -12,15 +12,7 @@ from click.testing import CliRunner
 from kraftcheck.ci.conformance.cluster.processes import ClusterError, PartitionDescription
 from kraftcheck.ci.conformance.findings import live as command
 from kraftcheck.ci.conformance.findings.held_scenarios import ASSIGNMENTS, HEARTBEATS, HELD_METADATA, LEFT_OUT
-from kraftcheck.ci.conformance.findings.live import (
-    NOT_SHOWN,
-    SCENARIOS,
-    SHOWN,
-    observation,
-    observations,
-    play,
-    record,
-)
+from kraftcheck.ci.conformance.findings.live import NOT_SHOWN, SCENARIOS, SHOWN, observation, observations, play, record
 from kraftcheck.ci.conformance.findings.scenario import Outcome, renounced, state
 from kraftcheck.ci.conformance.kafka.jars import BYTEMAN, SERVER, jars, known_versions, program
 from kraftcheck.ci.terminal.refusal import Refusal

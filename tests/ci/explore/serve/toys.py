@@ -65,8 +65,6 @@ NAME = "tests.ci.explore.serve.toys:LIFT"
 UNFAIR = evolve(
     LIFT,
     name="unfair",
-    properties=[
-        leads_to("grounded", "It comes down.", lambda state: state.floor == 1, lambda state: state.floor == 0),
-    ],
+    properties=[leads_to("grounded", "It comes down.", lambda state: state.floor == 1, lambda state: state.floor == 0)],
 )
 """A lift that nobody has to use: a liveness property is refuted by a run that goes round for ever."""

@@ -86,8 +86,7 @@ def judged(document: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    "kilobytes",
-    [96, *(pytest.param(size, marks=pytest.mark.slow) for size in (16, 176, *range(8, 260, 12), 300, 400))],
+    "kilobytes", [96, *(pytest.param(size, marks=pytest.mark.slow) for size in (16, 176, *range(8, 260, 12), 300, 400))]
 )
 def test_a_full_disk_ends_a_run_on_levels_in_files_in_one_line(kilobytes: int, tmp_path: Path) -> None:
     """On a disk of so many kilobytes `--engine disk` ends in one line, and with room resumes to the native result."""

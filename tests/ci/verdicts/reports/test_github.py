@@ -27,7 +27,7 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(f"{name}.py").write_text(LIGHTS.replace("NUMBER", "12" if name == "manylights" else "2"), encoding="utf-8")
 
 
-LIGHTS = '''
+LIGHTS = """
 import kraftcheck as kc
 from attrs import frozen
 
@@ -42,7 +42,7 @@ LIGHTS = kc.System(
         kc.always(f"red-{n}", f"100% red, {n}:\\nalways | <b>", lambda s: s.colour != 0) for n in range(NUMBER)
     ],
 )
-'''
+"""
 
 
 def errors(out: str) -> list[str]:

@@ -132,7 +132,7 @@ def test_no_file_of_a_counterexample_is_hidden() -> None:
         assert [one.name for one in out.glob(".*")] == [".kraftcheck"]
 
 
-ODD = '''
+ODD = """
 import kraftcheck as kc
 from attrs import frozen
 
@@ -145,7 +145,7 @@ ODD = kc.System(
     actions=[kc.Action("stay", lambda s: s)],
     properties=[kc.always("a < b & ]", "]]> \\x07 \\ud800 <b>", lambda s: s.colour != 0)],
 )
-'''
+"""
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.ci.verdicts.reports.reading import read_sarif, valid_sarif
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
-LONG = '''
+LONG = """
 import kraftcheck as kc
 from attrs import frozen
 
@@ -37,7 +37,7 @@ COUNTER = kc.System(
         ),
     ],
 )
-'''
+"""
 
 
 @pytest.fixture

@@ -126,6 +126,7 @@ def marked_are_seen(s: Marks) -> kc.Truth:
 
 def marks(lost: bool = False) -> kc.System:
     """Nodes that are marked and seen; by mistake they are only marked."""
+
     def effect(s: Marks, node: kc.Word) -> Marks:
         after = mark(s, node)
         return Marks(s.seen, after.marks, after.last) if lost else after

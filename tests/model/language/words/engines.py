@@ -55,6 +55,7 @@ def _is_truth(part: Any) -> bool:
 
 def system(examples: Sequence[Example]) -> kc.System:
     """A system whose actions compute the examples."""
+
     def action(place: int, example: Example) -> kc.Action:
         return kc.Action(f"example_{place}", lambda s: evolve(s, last=place, out=numbers(example.value(s.inputs))))
 

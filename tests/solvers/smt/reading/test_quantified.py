@@ -118,8 +118,12 @@ def test_a_set_that_speaks_of_every_place_has_an_unknown_size() -> None:
             word_at(kept, owner, x), word_at(kept, x, at))))  # fmt: skip
 
     def two_alike(graph: Graph, kept: Term, _: Any) -> Any:
-        return every(graph, lambda b: any_of(*(
-            of_all(graph, kept, b + one) == of_all(graph, kept, b + two) for one, two in ((1, 2), (1, 3), (2, 3)))))
+        return every(
+            graph,
+            lambda b: any_of(
+                *(of_all(graph, kept, b + one) == of_all(graph, kept, b + two) for one, two in ((1, 2), (1, 3), (2, 3)))
+            ),
+        )
 
     assert kept_sets(lambda graph, kept, _: every(graph, lambda b: of_all(graph, kept, b) >= 0))
     assert not kept_sets(two_alike)
@@ -149,6 +153,7 @@ def test_sizes_are_those_of_concrete_sets(held: tuple[int, ...], other: tuple[in
 
 def test_a_set_within_another_is_smaller() -> None:
     """A set is smaller than one that has all its members and another, whatever these are; and not by two."""
+
     def smaller(by: int) -> bool:
         graph = Graph()
         one, two = (Words.of_state(graph, name, 0, 1, truths=True) for name in ("one", "two"))
@@ -163,6 +168,7 @@ def test_a_set_within_another_is_smaller() -> None:
 
 def test_two_sets_that_cover_a_third_are_no_smaller() -> None:
     """A set whose members are each in one of two others is as large as both at most; else nothing is said."""
+
     def together(outside: int) -> bool:
         graph = Graph()
         words = [Words.of_state(graph, name, 0, 1, truths=True) for name in ("whole", "one", "other")]
@@ -343,8 +349,11 @@ def contradicted(kind: str, world: Sequence[Sequence[int]], claimed: Sequence[in
         case "_larger_by_two":
             return any(size >= of_other + 2 and len(one - other) < 2 for (one, size), (other, of_other) in pairs)
         case "_apart":
-            return any(not one & two and one | two <= whole and size + of_two > of_whole
-                       for whole, of_whole in sets for (one, size), (two, of_two) in itertools.combinations(sets, 2))
+            return any(
+                not one & two and one | two <= whole and size + of_two > of_whole
+                for whole, of_whole in sets
+                for (one, size), (two, of_two) in itertools.combinations(sets, 2)
+            )
     return any(one <= two | three and size > of_two + of_three
                for (one, size), (two, of_two), (three, of_three) in itertools.permutations(sets, 3))  # fmt: skip
 
@@ -561,6 +570,7 @@ def test_each_axiom_of_sizes_is_true_of_sets_that_are_known() -> None:
 
 def test_who_keeps_some_places_is_in_no_set_of_those_who_keep_all_or_none() -> None:
     """Sets whose members are said by a claim about every place may both be empty."""
+
     def either_has_one(graph: Graph, kept: Term, _: Any) -> Any:
         sets: list[Callable[[Any], Any]] = [
             lambda at: every(graph, lambda x: word_at(kept, at, x)),

@@ -273,5 +273,4 @@ def test_any_number_is_described_as_few_are(empty: bool) -> None:
     proof = prove(lambda: subject, effort=SOON, clock=time.monotonic, few=[lambda: theory(LEASE, LEASE.setting())])
     assert proof.proven("leader-unfenced")
     (told,) = (one.verdict.verdict for one in judge(proof, SearchEvidence(reason="--search 0")))
-    assert getattr(told, "reason", "") == (
-        "proven, but no state is known to be initial (--search 0)" if empty else "")
+    assert getattr(told, "reason", "") == ("proven, but no state is known to be initial (--search 0)" if empty else "")

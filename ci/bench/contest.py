@@ -48,19 +48,15 @@ class MissingToolError(Exception):
 
 @frozen
 class Contender:
-    """A command that is timed.
-
-    Attributes:
-        words: those of `kraftcheck`, or what makes a whole command in an empty folder; `{out}` is a folder of its own,
-            `{place}` that of the case.
-        told: a pattern by the name of each figure that is read from its output; none: it prints a JSON document.
-        at_once: how many of them run at the same time, each on a processor of its own.
-    """
+    """A command that is timed."""
 
     name: str
+    # those of `kraftcheck`, or what makes a whole command in an empty folder; `{out}` is a folder of its own, `{place}`
+    # that of the case
     words: Sequence[str] | Callable[[Path], Sequence[str]]
+    # a pattern by the name of each figure that is read from its output; none: it prints a JSON document
     told: Mapping[str, str] = field(factory=dict)
-    at_once: int = 1
+    at_once: int = 1  # how many of them run at the same time, each on a processor of its own
 
     def command(self, folder: Path, place: Path) -> list[str]:
         """The command in a folder; raises MissingToolError for a program that is not on this machine."""
@@ -71,35 +67,24 @@ class Contender:
 
 @frozen
 class Case:
-    """What is timed beside each other.
+    """What is timed beside each other."""
 
-    Attributes:
-        contenders: the first is what the others are compared with.
-        states: the distinct states that each has to find; None: they have to agree.
-        before: what is made once for all of them, in the folder of the case.
-    """
-
-    contenders: Sequence[Contender]
-    states: int | None = None
+    contenders: Sequence[Contender]  # the first is what the others are compared with
+    states: int | None = None  # the distinct states that each has to find; None: they have to agree
+    # what is made once for all of them, in the folder of the case
     before: Callable[[Path], object] = lambda place: None
 
 
 @frozen
 class Column:
-    """A column of the table: its title, the format of its numbers, and which figure it shows.
-
-    Attributes:
-        by: the figure that it is divided by, if any.
-        times: whether it is divided by the same of the first contender.
-        scale: what it is divided by.
-    """
+    """A column of the table: its title, the format of its numbers, and which figure it shows."""
 
     title: str
     form: str
     figure: str
-    by: str = ""
-    times: bool = False
-    scale: float = 1
+    by: str = ""  # the figure that it is divided by, if any
+    times: bool = False  # whether it is divided by the same of the first contender
+    scale: float = 1  # what it is divided by
 
     def value(self, own: Figures, first: Figures) -> float | None:
         """The number; None where it was not measured."""
@@ -117,23 +102,14 @@ class Column:
 
 @frozen
 class Benchmark:
-    """What can be measured.
+    """What can be measured."""
 
-    Attributes:
-        about: what it is, in a line.
-        columns: of the table, behind case and contender.
-        cases: by name.
-        same: the figures in which contenders of a case have to agree.
-        default: the cases that are measured where none is named; none: all.
-        note: what the table's reader must know, with `{runs}` where their number stands.
-    """
-
-    about: str
-    columns: Sequence[Column]
-    cases: Mapping[str, Case]
-    same: Sequence[str] = ()
-    default: Sequence[str] = ()
-    note: str = ""
+    about: str  # what it is, in a line
+    columns: Sequence[Column]  # of the table, behind case and contender
+    cases: Mapping[str, Case]  # by name
+    same: Sequence[str] = ()  # the figures in which contenders of a case have to agree
+    default: Sequence[str] = ()  # the cases that are measured where none is named; none: all
+    note: str = ""  # what the table's reader must know, with `{runs}` where their number stands
 
     def run(self, names: Sequence[str], runs: int) -> list[dict[str, Any]]:
         """Measure cases, and print the table as its rows come; a program that is missing is named."""

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-STEPS = 40
-"""Steps of a walk over the page; a dead end begins it again."""
+STEPS = 40  # steps of a walk over the page; a dead end begins it again
 
 
 def frame(system: str, scope: str, most: str) -> Mapping[str, float]:

@@ -53,19 +53,13 @@ from kraftcheck.solvers.logs.explain.state import (
 from kraftcheck.solvers.logs.memo.ledger import Ledger
 from kraftcheck.solvers.logs.memo.situation import EPOCH, TOPIC, Situation, partition_in, plain_registration
 
-LEVELS = {METADATA_VERSION: 27, ELR_FEATURE: 1}
-"""Kafka 4.1 with ELR."""
+LEVELS = {METADATA_VERSION: 27, ELR_FEATURE: 1}  # Kafka 4.1 with ELR
 
 RULES = "kafka-4.1"
 REPLICAS = 3
-MAX_CHANGES = 6
-"""At most so many changes of ISRs are in one batch."""
-
-MOST_VARIED = 4000
-"""Of at most so many partitions, half, ISRs vary between two restarts."""
-
-_FORM = evolve(CODE_FORM, names=False)
-"""Directories as bytes, the reserved ones too."""
+MAX_CHANGES = 6  # at most so many changes of ISRs are in one batch
+MOST_VARIED = 4000  # of at most so many partitions, half, ISRs vary between two restarts
+_FORM = evolve(CODE_FORM, names=False)  # directories as bytes, the reserved ones too
 
 Write = Callable[[Controller], Iterable[ModelRecord]]
 

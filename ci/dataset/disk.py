@@ -35,40 +35,22 @@ from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY
 
-JOB_ROWS = 1 << 15
-"""States that a job expands, at most."""
-
-ROUND = 16
-"""Jobs of a round."""
-
-FILES = 16
-"""Files of a level, at most, where nobody says how many; each is written by one thread."""
-
-ROOM = 1.1
-"""How many times as many states as are visited a set has room for at first: the levels to come may be small."""
-
-WINDOW_ROWS = 1 << 19
-"""States of a committed level that a thread reads at once, about."""
-
-Slice: TypeAlias = "tuple[int, Words]"
-"""The id of the first of some states that follow each other, and the states."""
+JOB_ROWS = 1 << 15  # states that a job expands, at most
+ROUND = 16  # jobs of a round
+FILES = 16  # files of a level, at most, where nobody says how many; each is written by one thread
+ROOM = 1.1  # how many times as many states as are visited a set has room for at first: the levels to come may be small
+WINDOW_ROWS = 1 << 19  # states of a committed level that a thread reads at once, about
+Slice: TypeAlias = "tuple[int, Words]"  # the id of the first of some states that follow each other, and the states
 
 
 @frozen
 class RoundProgress:
-    """How far the work on a level is.
+    """How far the work on a level is."""
 
-    Attributes:
-        depth: of the level that is being made.
-        expanded: states of the level before that are expanded.
-        new: states of the level so far.
-        frame: the counters of its expansions.
-    """
-
-    depth: int
-    expanded: int
-    new: int
-    frame: npt.NDArray[np.int64] = field(eq=False)
+    depth: int  # of the level that is being made
+    expanded: int  # states of the level before that are expanded
+    new: int  # states of the level so far
+    frame: npt.NDArray[np.int64] = field(eq=False)  # the counters of its expansions
 
 
 @frozen
@@ -82,21 +64,14 @@ class _Written:
 
 @define
 class DiskRunner:
-    """Runs the jobs of levels on this machine, as `ci.dataset.search.levels.LevelRunner`.
-
-    Attributes:
-        memory: bytes for the visited set and the level that is being made.
-        report: called after each round with what it found so far.
-        visited: the visited states of each bucket.
-        peak: most bytes that visited states, new states and candidates took.
-    """
+    """Runs the jobs of levels on this machine, as `ci.dataset.search.levels.LevelRunner`."""
 
     kernel: BlockKernel
     threads: int
-    memory: int
-    report: Callable[[RoundProgress], None] = lambda progress: None
-    visited: list[CompactBucket] = field(factory=list)
-    peak: int = 0
+    memory: int  # bytes for the visited set and the level that is being made
+    report: Callable[[RoundProgress], None] = lambda progress: None  # called after each round with what it found so far
+    visited: list[CompactBucket] = field(factory=list)  # the visited states of each bucket
+    peak: int = 0  # most bytes that visited states, new states and candidates took
     _levels: int = 0
 
     @property

@@ -41,20 +41,15 @@ _CLAIM = re.compile(rf"[a-z_]{{1,20}} {NAME.pattern}")
 
 @frozen
 class FieldColumn:
-    """A field of a state, as a column.
+    """A field of a state, as a column."""
 
-    Attributes:
-        name: its path.
-        word, shift, bits: where it is packed.
-        lo: its smallest value.
-        kind, names, none: see `kraftcheck.solvers.program.columns.Spelling`.
-    """
-
-    name: str = attribute(matching(), "name")
+    name: str = attribute(matching(), "name")  # its path
+    # word, shift, bits: where it is packed
     word: int = attribute(whole(0, MAX_WORDS - 1), "word")
     shift: int = attribute(whole(0, WORD_BITS - 1), "shift")
     bits: int = attribute(whole(0, WORD_BITS - 1), "bits")
-    lo: int = attribute(whole(*INT64), "lo")
+    lo: int = attribute(whole(*INT64), "lo")  # its smallest value
+    # kind, names, none: see `kraftcheck.solvers.program.columns.Spelling`
     kind: str = attribute(one_of(NUMBER, TRUTH, SET, SLOT, ONE), "kind")
     names: tuple[str, ...] = attribute(listed(matching(), MOST_ACTIONS), "names")
     none: int | None = attribute(optional(whole(*INT64)), "none")
@@ -93,8 +88,7 @@ class ClaimColumn:
 Column = FieldColumn | Mapping[int, "Column"]
 """A column of states: a field, or by their places the columns that a list is made of."""
 
-OWN_COLUMNS = ("depth", "id", "parent", "action", "arguments", "instance")
-"""Columns of states that are no fields."""
+OWN_COLUMNS = ("depth", "id", "parent", "action", "arguments", "instance")  # columns of states that are no fields
 
 _PLACES = re.compile(r"(?:\[\d+\])*$")
 
@@ -148,16 +142,13 @@ def claim_columns(table: DecodingTable) -> list[str]:
 
 @frozen
 class DecodingTable:
-    """The table by which packed states are decoded.
-
-    Attributes:
-        actions: by number of the instance.
-        claims: about states, in the order of their bits.
-    """
+    """The table by which packed states are decoded."""
 
     words: int = attribute(whole(1, MAX_WORDS), "words")
     fields: tuple[FieldColumn, ...] = attribute(listed(record(FieldColumn), MOST_FIELDS), "fields")
+    # by number of the instance
     actions: tuple[ActionRow, ...] = attribute(listed(record(ActionRow), MOST_ACTIONS), "actions")
+    # about states, in the order of their bits
     claims: tuple[ClaimColumn, ...] = attribute(listed(record(ClaimColumn), MOST_CLAIMS), "claims")
 
     def __attrs_post_init__(self) -> None:
@@ -174,15 +165,10 @@ class DecodingTable:
 
 @frozen
 class RunDocument:
-    """The content of run.json.
+    """The content of run.json."""
 
-    Attributes:
-        identity: what was explored, by name.
-        run: drawn when it was begun; nobody else's.
-    """
-
-    identity: Mapping[str, Any]
-    run: str
+    identity: Mapping[str, Any]  # what was explored, by name
+    run: str  # drawn when it was begun; nobody else's
     table: DecodingTable
 
     @classmethod

@@ -36,16 +36,11 @@ from kraftcheck.ci.terminal.refusal import Refusal
 
 @define
 class Copies:
-    """Copies of the level files of a dataset.
-
-    Attributes:
-        folder: where they are; a file that was not fetched is empty there, so that it is not read as one of no rows.
-        fetched: depths of the levels that are here.
-    """
+    """Copies of the level files of a dataset."""
 
     data: Dataset
-    folder: Path
-    fetched: set[int] = field(factory=set)
+    folder: Path  # where they are; a file that was not fetched is empty there, so that it is not read as one of no rows
+    fetched: set[int] = field(factory=set)  # depths of the levels that are here
 
     @classmethod
     def of(cls, data: Dataset, folder: Path) -> Copies | None:
@@ -133,19 +128,13 @@ def duckdb_engine(data: Dataset, workers: int, verify: str) -> Iterator[DuckDBEn
 
 @define
 class DuckDBEngine:
-    """See `Engine`.
-
-    Attributes:
-        verifies: whether files are compared with their digests before a question reads them.
-        copies: of the level files on this disk, where the dataset is at a URL.
-        verified: depths of the levels that were.
-    """
+    """See `Engine`."""
 
     connection: Any
     data: Dataset
-    verifies: bool
-    copies: Copies | None = None
-    verified: set[int] = field(factory=set)
+    verifies: bool  # whether files are compared with their digests before a question reads them
+    copies: Copies | None = None  # of the level files on this disk, where the dataset is at a URL
+    verified: set[int] = field(factory=set)  # depths of the levels that were
     _computes: bool = False
 
     def define(self) -> None:

@@ -94,23 +94,14 @@ def quoted(text: str, mark: str) -> str:
 
 @frozen
 class Dialect:
-    """Where the SQL of engines differs.
+    """Where the SQL of engines differs."""
 
-    Attributes:
-        mark: around a name.
-        shift: a word shifted to the right.
-        pick: one of a list of texts, by its place from 1 on.
-        numbers: a list of so many ids from 0 on.
-        array: a list of values.
-        kept: the values `x` of a list that a condition holds of.
-    """
-
-    mark: str
-    shift: Callable[[str, int | str], str]
-    pick: Callable[[Sequence[str], str], str]
-    numbers: Callable[[int], str]
-    array: Callable[[Sequence[str]], str]
-    kept: Callable[[str, str], str]
+    mark: str  # around a name
+    shift: Callable[[str, int | str], str]  # a word shifted to the right
+    pick: Callable[[Sequence[str], str], str]  # one of a list of texts, by its place from 1 on
+    numbers: Callable[[int], str]  # a list of so many ids from 0 on
+    array: Callable[[Sequence[str]], str]  # a list of values
+    kept: Callable[[str, str], str]  # the values `x` of a list that a condition holds of
 
     def name(self, name: str) -> str:
         """A column's name."""
@@ -225,8 +216,7 @@ def level_rows(data: Dataset) -> list[tuple[Any, ...]]:
     ]  # fmt: skip
 
 
-ROWS_AT_ONCE = 4096
-"""States whose transitions are computed together; it bounds the memory for them."""
+ROWS_AT_ONCE = 4096  # states whose transitions are computed together; it bounds the memory for them
 
 
 def spec_of(data: Dataset) -> BlockSpec:

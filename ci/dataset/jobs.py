@@ -37,14 +37,9 @@ from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.tasks import BlockSpec, Sorted, Words, blocks_of
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 
-BLOCK_BYTES = 1 << 20
-"""Most bytes of a block that is a row, about."""
-
-BATCH_BYTES = 8 << 20
-"""Bytes of the blocks of one batch of rows, about."""
-
-GROUP_RECORDS = 1 << 22
-"""Records of neighbouring buckets that a task sifts together, about."""
+BLOCK_BYTES = 1 << 20  # most bytes of a block that is a row, about
+BATCH_BYTES = 8 << 20  # bytes of the blocks of one batch of rows, about
+GROUP_RECORDS = 1 << 22  # records of neighbouring buckets that a task sifts together, about
 
 CANDIDATE_SCHEMA = "target int, bucket int, source int, part int, block binary"
 
@@ -53,8 +48,7 @@ CANDIDATE_COLUMNS = pa.schema([
     ("block", pa.binary()),
 ])  # fmt: skip
 
-FRAME = -1
-"""The bucket of a row that holds a task's counters."""
+FRAME = -1  # the bucket of a row that holds a task's counters
 
 Batches = Iterator[Any]
 
@@ -98,14 +92,10 @@ def candidate_rows(spec: BlockSpec, targets: int, source: int, part: Iterator[in
 
 @define
 class CandidateFile:
-    """The file of one attempt of a task of the first stage; as a context it removes the file when something fails.
-
-    Attributes:
-        folder: where it is made, once there is something to write.
-    """
+    """The file of one attempt of a task of the first stage; as a context it removes the file when something fails."""
 
     spec: BlockSpec
-    folder: Path
+    folder: Path  # where it is made, once there is something to write
     source: int
     _name: str = field(init=False)
     _file: BinaryIO | None = field(init=False, default=None)
@@ -215,17 +205,13 @@ def sent(spec: BlockSpec, targets: int, source: int, drained: Iterable[Sorted], 
 
 @frozen
 class Candidates:
-    """Candidates of neighbouring buckets.
+    """Candidates of neighbouring buckets."""
 
-    Attributes:
-        lo, hi: the first bucket, and the one after the last.
-        blocks: them, those of a bucket in the order of sources and parts.
-    """
-
+    # lo, hi: the first bucket, and the one after the last
     lo: int
     hi: int
     size: int
-    blocks: Iterable[Words]
+    blocks: Iterable[Words]  # them, those of a bucket in the order of sources and parts
 
 
 class Arrived:
@@ -293,22 +279,16 @@ _RESULTS = pa.schema([("kind", pa.string()), ("payload", pa.binary())])
 
 Task: TypeAlias = Callable[[Batches], Batches]
 
-ORDER = ("bucket", "source", "part")
-"""What the rows of a task of the second stage are sorted by."""
+ORDER = ("bucket", "source", "part")  # what the rows of a task of the second stage are sorted by
 
 
 @frozen
 class Stages:
-    """A job of two stages: tasks of the first give candidates, those of the second get them sorted.
+    """A job of two stages: tasks of the first give candidates, those of the second get them sorted."""
 
-    Attributes:
-        inputs: tasks of the first stage; each gets one number.
-        targets: tasks of the second.
-        first, second: what they do.
-    """
-
-    inputs: int
-    targets: int
+    inputs: int  # tasks of the first stage; each gets one number
+    targets: int  # tasks of the second
+    # first, second: what they do
     first: Task
     second: Task
 

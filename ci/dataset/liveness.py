@@ -35,14 +35,9 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.reference.confirm import confirm_lasso
 
-MOST = 60
-"""Most constraints of a property: bits of a signed number."""
-
-MOST_PLACES = 1 << 32
-"""Most states of a region: bits of a step's target."""
-
-AT_ONCE = 1 << 18
-"""States whose steps are looked at together."""
+MOST = 60  # most constraints of a property: bits of a signed number
+MOST_PLACES = 1 << 32  # most states of a region: bits of a step's target
+AT_ONCE = 1 << 18  # states whose steps are looked at together
 
 STATE_BYTES, EDGE_BYTES = 64, 40
 """Bytes that a state and a step take at most while they are read and searched in memory."""
@@ -50,15 +45,10 @@ STATE_BYTES, EDGE_BYTES = 64, 40
 
 @frozen
 class Room:
-    """Where arrays of steps are made.
+    """Where arrays of steps are made."""
 
-    Attributes:
-        held: in memory; else in files, which go with the arrays.
-        folder: of the files; None: that of temporary files.
-    """
-
-    held: bool
-    folder: Path | None
+    held: bool  # in memory; else in files, which go with the arrays
+    folder: Path | None  # of the files; None: that of temporary files
 
     def array(self, size: int, kind: Any) -> Any:
         """Room for so many numbers of a kind."""
@@ -82,14 +72,10 @@ def lead_out(nodes: Numbers, lost: Any) -> None:
 
 @define(eq=False)
 class CollectedEdges:
-    """The steps of a region, as `kraftcheck.solvers.liveness.graph.Edges`.
+    """The steps of a region, as `kraftcheck.solvers.liveness.graph.Edges`."""
 
-    Attributes:
-        places: of the states, ascending: so they are by depth.
-        starts, targets, instances: the steps, sorted by source.
-    """
-
-    places: Numbers
+    places: Numbers  # of the states, ascending: so they are by depth
+    # starts, targets, instances: the steps, sorted by source
     starts: Any
     targets: Any
     instances: Any
@@ -139,17 +125,11 @@ class CollectedEdges:
 
 @frozen
 class Collected:
-    """A region, of which memory has the states.
+    """A region, of which memory has the states."""
 
-    Attributes:
-        places: of its states, ascending.
-        behaviours: the native engine's judge of it.
-        waiting: the states that have to wait for the goal.
-    """
-
-    places: Numbers
-    behaviours: Behaviours
-    waiting: Truths
+    places: Numbers  # of its states, ascending
+    behaviours: Behaviours  # the native engine's judge of it
+    waiting: Truths  # the states that have to wait for the goal
 
     def depth(self, states: Truths) -> int | None:
         """The least depth of some states; None: there are none."""
@@ -210,8 +190,7 @@ def _edges(places: Numbers, steps: Callable[[], Iterator[tuple[Any, Any, Any]]],
     return CollectedEdges(places, starts, targets, instances, room)
 
 
-FOLDER = "liveness"
-"""Below a run's folder, until every property is judged."""
+FOLDER = "liveness"  # below a run's folder, until every property is judged
 
 
 class TooLargeError(Exception):
@@ -220,23 +199,17 @@ class TooLargeError(Exception):
 
 @define
 class CommittedLiveness:
-    """The search for fair behaviours in a committed run.
-
-    Attributes:
-        memory: bytes that a region may take in this process.
-        report: called after each round with its number and how many rows it has.
-        computed: those of them that were not there from a run before.
-        collect: bytes up to which the steps of a region are in memory, and not in a file; None: `memory`.
-    """
+    """The search for fair behaviours in a committed run."""
 
     runner: JobRunner
     log: CommitLog
     commits: Sequence[Commit]
     program: Program
-    memory: int
-    report: Callable[[int, int], None]
+    memory: int  # bytes that a region may take in this process
+    report: Callable[[int, int], None]  # called after each round with its number and how many rows it has
     rounds: int = 0
-    computed: int = 0
+    computed: int = 0  # those of them that were not there from a run before
+    # bytes up to which the steps of a region are in memory, and not in a file; None: `memory`
     collect: int | None = None
     _log: RoundLog = field(init=False)
     _listing: Listing = field(init=False)

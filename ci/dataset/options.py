@@ -18,19 +18,12 @@ from kraftcheck.ci.terminal.files import DatasetPath, check_matched, local_path
 
 @frozen
 class DatasetPart:
-    """The part of a report that only a run with a dataset has.
+    """The part of a report that only a run with a dataset has."""
 
-    Attributes:
-        handed_over: the first depth that the engine expanded; None: no level was large enough.
-        out: the dataset; None: it was not kept.
-        resumed: the level after which an earlier run was taken up; None: it was not.
-        costs: by depth what its job cost.
-    """
-
-    handed_over: int | None
-    out: str | None
-    resumed: int | None
-    costs: Mapping[int, Mapping[str, float]] = field(factory=dict)
+    handed_over: int | None  # the first depth that the engine expanded; None: no level was large enough
+    out: str | None  # the dataset; None: it was not kept
+    resumed: int | None  # the level after which an earlier run was taken up; None: it was not
+    costs: Mapping[int, Mapping[str, float]] = field(factory=dict)  # by depth what its job cost
     engine: str = "spark"
 
     def lines(self) -> list[str]:
@@ -64,41 +57,25 @@ class DatasetPart:
         return {"handed_over": self.handed_over, "out": self.out, "resumed": self.resumed, "levels": costs}
 
 
-NATIVE = "native"
-"""The engine of the levels that a run begins with, made in its own process."""
-
-HANDOVER = 200_000
-"""States of the first level that is left to the engine, unless `--handover` says otherwise."""
-
-BUCKETS = 64
-"""Parts of the visited set on one machine, unless `--buckets` says otherwise."""
+NATIVE = "native"  # the engine of the levels that a run begins with, made in its own process
+HANDOVER = 200_000  # states of the first level that is left to the engine, unless `--handover` says otherwise
+BUCKETS = 64  # parts of the visited set on one machine, unless `--buckets` says otherwise
 
 
-CLUSTER_BUCKETS = 1 << 12
-"""Parts of the visited set on a cluster: 2.4 million states in each, of 10^10."""
+CLUSTER_BUCKETS = 1 << 12  # parts of the visited set on a cluster: 2.4 million states in each, of 10^10
 
 
 @frozen
 class ClusterOptions:
-    """Options of `--engine spark`, some of which `--engine disk` takes, too.
+    """Options of `--engine spark`, some of which `--engine disk` takes, too."""
 
-    Attributes:
-        master: Spark's master; None: what spark-submit says, else `local[workers,4]`.
-        conf: settings, `spark.KEY=VALUE` each.
-        handover: states of the first level that is left to Spark.
-        buckets: parts into which states are hashed at first.
-        resume: go on after the last committed level.
-        repair: give up the first damaged level and later ones before that.
-        portable_code: compile for the oldest processor of this architecture.
-    """
-
-    master: str | None = None
-    conf: tuple[str, ...] = ()
-    handover: int | None = None
-    buckets: int | None = None
-    resume: bool = False
-    repair: bool = False
-    portable_code: bool = False
+    master: str | None = None  # Spark's master; None: what spark-submit says, else `local[workers,4]`
+    conf: tuple[str, ...] = ()  # settings, `spark.KEY=VALUE` each
+    handover: int | None = None  # states of the first level that is left to Spark
+    buckets: int | None = None  # parts into which states are hashed at first
+    resume: bool = False  # go on after the last committed level
+    repair: bool = False  # give up the first damaged level and later ones before that
+    portable_code: bool = False  # compile for the oldest processor of this architecture
 
     def used_flags(self) -> list[str]:
         """The flags that were used."""
@@ -159,8 +136,7 @@ class DatasetPlace(DatasetPath):
         return super().convert(str(place), param, ctx) if isinstance(place, Path) else place
 
 
-SERVED = f"local folders and URLs of {', '.join(f'{scheme}://' for scheme in sorted(STORES))}"
-"""Where datasets may be."""
+SERVED = f"local folders and URLs of {', '.join(f'{scheme}://' for scheme in sorted(STORES))}"  # where datasets may be
 
 
 def dataset_place(text: str) -> AnyPath:

@@ -12,8 +12,7 @@ from attrs import field, fields
 T = TypeVar("T")
 K = TypeVar("K")
 
-Reader = Callable[[Any], T]
-"""What makes a value of a part of a document, or raises ValueError."""
+Reader = Callable[[Any], T]  # what makes a value of a part of a document, or raises ValueError
 
 NAME = re.compile(r"[\w .,:;=+*/<>()\[\]{}|&%#@!?~^-]{1,1200}")
 """A name: letters, digits and signs, none of which means anything in a quoted text of any engine of SQL.

@@ -49,17 +49,13 @@ from kraftcheck.solvers.program.verdict import (
 from kraftcheck.solvers.traces.itf import trace_document
 from kraftcheck.solvers.traces.render import fields, lines, refusal, show
 
-DEFAULT = "elections"
-"""The system of two rule sets where none is named."""
-
-EXIT_DIFFERS = 1
-"""Both sides decide otherwise, and nothing that A promises is broken in B."""
+DEFAULT = "elections"  # the system of two rule sets where none is named
+EXIT_DIFFERS = 1  # both sides decide otherwise, and nothing that A promises is broken in B
 
 ALIKE = "decided alike: "
 """How the ids of the claims begin that compare; the name of an action, START or REPORTS follows."""
 
-SIDE = ("complete", "states", "kafka")
-"""What the document of a comparison has of that of each search."""
+SIDE = ("complete", "states", "kafka")  # what the document of a comparison has of that of each search
 
 START, REPORTS = "initial states", "what steps report"
 BROKEN, MENDED, CHANGED = "broken", "mended", ""
@@ -224,30 +220,21 @@ def compared(of: Subject, other: Subject) -> Subject:
 
 @frozen
 class FirstDifference:
-    """The shortest run at whose last step the sides decide otherwise.
+    """The shortest run at whose last step the sides decide otherwise."""
 
-    Attributes:
-        side: number of the one that takes the last step.
-        trace: the run; all before its last step is decided alike.
-        otherwise: what the other side does instead of the last step, in lines.
-    """
-
-    side: int
-    trace: Trace
-    otherwise: tuple[str, ...]
+    side: int  # number of the one that takes the last step
+    trace: Trace  # the run; all before its last step is decided alike
+    otherwise: tuple[str, ...]  # what the other side does instead of the last step, in lines
 
 
 @frozen
 class PromiseChange:
-    """A promise whose verdict is not the same on both sides, or is refuted in another number of steps.
+    """A promise whose verdict is not the same on both sides, or is refuted in another number of steps."""
 
-    Attributes:
-        claim, sentence: its id, and what it says.
-        a, b: its verdicts; None where a side has no such promise.
-    """
-
+    # claim, sentence: its id, and what it says
     claim: str
     sentence: str
+    # a, b: its verdicts; None where a side has no such promise
     a: PropertyVerdict | None
     b: PropertyVerdict | None
 
@@ -266,16 +253,12 @@ class PromiseChange:
 
 @frozen(slots=False)
 class Comparison:  # without slots, so that properties are worked out once
-    """What two searches say of each other.
+    """What two searches say of each other."""
 
-    Attributes:
-        sides: A and B.
-        results: of A and of B, with the claims that compare; none where no rule differs, for then nothing is explored.
-        read: the choices of rule sets that rules ask for at this setting, on either side, by their names in a rule set.
-    """
-
-    sides: tuple[Subject, Subject]
+    sides: tuple[Subject, Subject]  # a and B
+    # of A and of B, with the claims that compare; none where no rule differs, for then nothing is explored
     results: tuple[Result, ...]
+    # the choices of rule sets that rules ask for at this setting, on either side, by their names in a rule set
     read: frozenset[str]
 
     @property

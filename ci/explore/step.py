@@ -33,8 +33,7 @@ from kraftcheck.solvers.stepping.session import Choice, PropertyStatus, Session,
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import lines
 
-SHOWN_STATES = 20
-"""Initial states that are listed."""
+SHOWN_STATES = 20  # initial states that are listed
 
 
 def last_step(session: Session) -> list[str]:
@@ -116,15 +115,10 @@ def _differences(first: Session, other: Session) -> Iterator[str]:
 
 @frozen
 class Arrival:
-    """The result of a search from the present state.
+    """The result of a search from the present state."""
 
-    Attributes:
-        session: the session there; the one given where there is no way, or none was found.
-        text: what came of it.
-    """
-
-    session: Session
-    text: str
+    session: Session  # the session there; the one given where there is no way, or none was found
+    text: str  # what came of it
 
 
 def go_to(session: Session, chosen: Subject, text: str, budget: SearchBudget) -> Arrival:
@@ -173,15 +167,10 @@ class Answer:
 
 @frozen
 class Stepper:
-    """What the commands need besides the session.
+    """What the commands need besides the session."""
 
-    Attributes:
-        chosen: the system at its setting.
-        budget: how far `goto` searches.
-    """
-
-    chosen: Subject
-    budget: SearchBudget
+    chosen: Subject  # the system at its setting
+    budget: SearchBudget  # how far `goto` searches
 
     def answer(self, session: Session, line: str) -> Answer:
         """The answer to a line.
@@ -202,16 +191,12 @@ class Stepper:
 
 @frozen
 class Command:
-    """A command.
+    """A command."""
 
-    Attributes:
-        takes, says: for `help`: its arguments, and what it does.
-        run: does it.
-    """
-
+    # takes, says: for `help`: its arguments, and what it does
     takes: str
     says: str
-    run: Callable[[Stepper, Session, str], Answer]
+    run: Callable[[Stepper, Session, str], Answer]  # does it
 
 
 def _said(session: Session, said: Iterable[str]) -> Answer:
@@ -321,8 +306,7 @@ COMMANDS: dict[str, Command] = {
 
 PROMPT = "> "
 
-MOST_STATES = 1_000_000
-"""States that `goto` explores unless another number is given."""
+MOST_STATES = 1_000_000  # states that `goto` explores unless another number is given
 
 
 @click.command("step", context_settings={"ignore_unknown_options": True})

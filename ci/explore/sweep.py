@@ -35,27 +35,19 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement
 if TYPE_CHECKING:
     from kraftcheck.ci.dataset.store.levelfiles import Groups
 
-PART_STATES = 1 << 10
-"""States of a task, about: ints manage some hundred a second."""
-
-EXAMPLES = 5
-"""Disagreements that are shown."""
+PART_STATES = 1 << 10  # states of a task, about: ints manage some hundred a second
+EXAMPLES = 5  # disagreements that are shown
 
 
 @frozen
 class Swept:
-    """What a comparison found.
+    """What a comparison found."""
 
-    Attributes:
-        states, transitions: compared; of a state with a disagreement no transition counts.
-        disagreements: of how many states.
-        examples: the first few, in words.
-    """
-
+    # states, transitions: compared; of a state with a disagreement no transition counts
     states: int = 0
     transitions: int = 0
-    disagreements: int = 0
-    examples: tuple[str, ...] = ()
+    disagreements: int = 0  # of how many states
+    examples: tuple[str, ...] = ()  # the first few, in words
 
     def plus(self, other: Swept) -> Swept:
         """Both together."""

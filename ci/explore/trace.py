@@ -38,8 +38,7 @@ from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.itf import TraceError
 from kraftcheck.solvers.traces.render import BrokenTrace, already_false, every_property, lines, minimise, replay_trace
 
-FILES = Path(__file__).parent / "page"
-"""Where styles and scripts of pages are."""
+FILES = Path(__file__).parent / "page"  # where styles and scripts of pages are
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """What the browser is told to load: nothing that is not in the page."""
@@ -168,15 +167,10 @@ FORMATS: Mapping[str, Callable[[Drawing], str]] = {"html": html, "svg": svg, "me
 
 @frozen
 class PictureOptions:
-    """The pictures that are wanted.
+    """The pictures that are wanted."""
 
-    Attributes:
-        targets: file by format.
-        beside: the rule set that is shown beside the trace's own; None: `fixed`, where the system has it.
-    """
-
-    targets: Mapping[str, Path]
-    beside: str | None
+    targets: Mapping[str, Path]  # file by format
+    beside: str | None  # the rule set that is shown beside the trace's own; None: `fixed`, where the system has it
 
 
 def picture_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -36,11 +36,8 @@ from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import RUN, Holds, PackedRun, Refuted, Trace, TraceStep, Vacuous, Verdict
 
-KAFKA = "kafka:"
-"""How a side begins that is a build; its version or path follows."""
-
-_COMPLETED = re.compile(r"(?P<build>.+)@(?P<like>[\d.]+)")
-"""A build with the release that completes it."""
+KAFKA = "kafka:"  # how a side begins that is a build; its version or path follows
+_COMPLETED = re.compile(r"(?P<build>.+)@(?P<like>[\d.]+)")  # a build with the release that completes it
 
 
 def build_of(side: str, beside: Subject) -> Build:
@@ -60,14 +57,10 @@ def build_of(side: str, beside: Subject) -> Build:
 
 @frozen(slots=False)
 class KafkaComparison(Comparison):
-    """What a search that Kafka's managers answer says of a rule set, and a search of that.
+    """What a search that Kafka's managers answer says of a rule set, and a search of that."""
 
-    Attributes:
-        managed: the number of the side that is the build.
-        refusals: by action, the shortest run to a request that the rules grant and the managers refuse.
-    """
-
-    managed: int = field(kw_only=True)
+    managed: int = field(kw_only=True)  # the number of the side that is the build
+    # by action, the shortest run to a request that the rules grant and the managers refuse
     refusals: Mapping[str, Trace] = field(kw_only=True)
 
     def alike(self, side: int) -> dict[str, Verdict]:
@@ -152,17 +145,13 @@ def _refused(program: Program, run: PackedRun, instance: int) -> Trace | None:
 
 @frozen
 class Sides:
-    """What is compared, as a user names it.
+    """What is compared, as a user names it."""
 
-    Attributes:
-        a, b: rule sets, systems, `FINDING` or `kafka:BUILD[@VERSION]`.
-        system: that of rule sets; empty: that of the other side, or else `elections`.
-        scope, bounds: preset bounds, the first by default; single ones that override it.
-    """
-
+    # a, b: rule sets, systems, `FINDING` or `kafka:BUILD[@VERSION]`
     a: str | System
     b: str | System
-    system: str
+    system: str  # that of rule sets; empty: that of the other side, or else `elections`
+    # scope, bounds: preset bounds, the first by default; single ones that override it
     scope: str | None
     bounds: Mapping[str, int]
 

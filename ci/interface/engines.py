@@ -56,8 +56,7 @@ from kraftcheck.solvers.walks.walks import Walks
 
 R = TypeVar("R")
 
-FilePath = str | os.PathLike[str]
-"""Where something is: a path, or a name for one."""
+FilePath = str | os.PathLike[str]  # where something is: a path, or a name for one
 
 Invariants = Mapping[str, str] | Iterable[str]
 """Expressions by the names that they get as properties, or expressions that are named by their texts."""
@@ -291,11 +290,8 @@ if TYPE_CHECKING:
 
 Place = str | os.PathLike[str]
 
-MOST_ROWS = 1_000_000
-"""Rows of an answer, unless more are asked for."""
-
-STATES = "SELECT * FROM states"
-"""The question that `FinishedRun.arrow` and `pandas` ask of themselves."""
+MOST_ROWS = 1_000_000  # rows of an answer, unless more are asked for
+STATES = "SELECT * FROM states"  # the question that `FinishedRun.arrow` and `pandas` ask of themselves
 
 
 @frozen

@@ -28,14 +28,9 @@ from kraftcheck.model.records.fields import CODE
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 
-DOCUMENT_VERSION = 1
-"""Version of the JSON document."""
-
-EXIT_REFUSED = 1
-"""Exit code: the controller would answer with an error, or resign."""
-
-FEW_RULES = 5
-"""Rules that were consulted, and decide nothing, which are named without `--all`."""
+DOCUMENT_VERSION = 1  # version of the JSON document
+EXIT_REFUSED = 1  # exit code: the controller would answer with an error, or resign
+FEW_RULES = 5  # rules that were consulted, and decide nothing, which are named without `--all`
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -106,17 +101,11 @@ def consulted(run: Callable[[], Answer]) -> tuple[Answer, list[Rule]]:
 
 @frozen
 class Deciding:
-    """A rule that decides an answer: with its choice the other way, the answer is another one.
+    """A rule that decides an answer: with its choice the other way, the answer is another one."""
 
-    Attributes:
-        rule: which.
-        variant: the choice, `+name` or `-name`.
-        instead: the answer with it.
-    """
-
-    rule: Rule
-    variant: str
-    instead: Answer
+    rule: Rule  # which
+    variant: str  # the choice, `+name` or `-name`
+    instead: Answer  # the answer with it
 
     @property
     def says(self) -> str:

@@ -23,8 +23,7 @@ from kraftcheck.solvers.logs.history import NEVER, Since
 from kraftcheck.solvers.logs.recovery import Become, Prospect, Recovery
 from kraftcheck.solvers.logs.whatif import PartitionKey, has_failed
 
-DOCUMENT_VERSION = 1
-"""Version of the JSON document."""
+DOCUMENT_VERSION = 1  # version of the JSON document
 
 EXIT_DANGER, EXIT_OFFLINE = 10, 14
 """Exit codes: a partition refuses acks=all, or is one fault from that or from offline; a partition is offline."""

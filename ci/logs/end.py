@@ -22,29 +22,19 @@ from kraftcheck.solvers.logs.history import History
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.whatif import Holders, changed_brokers
 
-LEAST_EVENTS = 10_000
-"""So many events are remembered before those are forgotten that began nothing that lasts."""
+LEAST_EVENTS = 10_000  # so many events are remembered before those are forgotten that began nothing that lasts
 
 
 @frozen
 class ClusterEnd:
-    """The end of a log or snapshot.
+    """The end of a log or snapshot."""
 
-    Attributes:
-        state: the state there.
-        holders: who holds the data of each partition.
-        history: since when what is as it is.
-        events: what wrote the records that a reader asked about, in words, by their offsets.
-        summary: what a replay says of the log.
-        rules: the rule set.
-    """
-
-    state: State
-    holders: Holders
-    history: History
-    events: dict[int, str]
-    summary: Summary
-    rules: str
+    state: State  # the state there
+    holders: Holders  # who holds the data of each partition
+    history: History  # since when what is as it is
+    events: dict[int, str]  # what wrote the records that a reader asked about, in words, by their offsets
+    summary: Summary  # what a replay says of the log
+    rules: str  # the rule set
 
     @property
     def voters(self) -> frozenset[int]:
@@ -65,8 +55,7 @@ class ClusterEnd:
             yield from diagnosis_lines(summary)
 
 
-Observe = Callable[[ReplayedBatch | MemoisedBatch], None]
-"""Called with each batch, before the next is replayed."""
+Observe = Callable[[ReplayedBatch | MemoisedBatch], None]  # called with each batch, before the next is replayed
 
 
 def cluster_end(path: Path, options: ReplayOptions, observe: Observe = lambda batch: None) -> ClusterEnd:

@@ -18,11 +18,8 @@ from kraftcheck.ci.terminal.refusal import Refusal
 Row: TypeAlias = Mapping[str, Any]
 Seen: TypeAlias = tuple[tuple[str, int, int], ...]
 
-POLL_S = 1.0
-"""Between two looks at the folder, in seconds."""
-
-PATIENCE = 5
-"""Looks after which what cannot be read is told: a controller writes, renames and deletes meanwhile."""
+POLL_S = 1.0  # between two looks at the folder, in seconds
+PATIENCE = 5  # looks after which what cannot be read is told: a controller writes, renames and deletes meanwhile
 
 
 def follow(place: Path, options: ReplayOptions, tell: Callable[[Row | None, Row], None]) -> int:

@@ -21,8 +21,7 @@ from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 
 Row: TypeAlias = Mapping[str, Any]
 
-REPORTED = 200
-"""Lines of the command's report that the page holds; the page shows every violation at its batch."""
+REPORTED = 200  # lines of the command's report that the page holds; the page shows every violation at its batch
 
 REVEALED = "This page has the names of topics and the ids of directories in it; --anonymise renames them."
 RENAMED = "Topics, hosts, racks and directories are renamed in this page."

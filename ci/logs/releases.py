@@ -15,8 +15,7 @@ NEWEST_LEVELS = {
 }  # fmt: skip
 """The newest metadata version in production of each release that has a preset, oldest release first."""
 
-OLDEST = min(NEWEST_LEVELS)
-"""The release whose rules those of older ones are compared with."""
+OLDEST = min(NEWEST_LEVELS)  # the release whose rules those of older ones are compared with
 
 OLDER_LEVELS = {
     "3.0 to 3.2": 3, "3.3": 7, "3.4": 8, "3.5": 11, "3.6": 14, "3.7": 19, "3.8": 20,
@@ -33,26 +32,18 @@ OLDER_CHOICES = {
 REGISTERED, RANGES, FINALIZED = "registered", "ranges", "finalized"
 """How a level is known: its controller registered with it, no broker supports a higher one, or no more than that."""
 
-WRITER = "the writer is Kafka"
-"""How a note on a release without classes begins."""
-
-HIGHEST = max(NEWEST_LEVELS.values())
-"""The highest level that is known."""
+WRITER = "the writer is Kafka"  # how a note on a release without classes begins
+HIGHEST = max(NEWEST_LEVELS.values())  # the highest level that is known
 
 
 @frozen
 class Line:
-    """The releases that may have written a log.
+    """The releases that may have written a log."""
 
-    Attributes:
-        level: the highest metadata version that the log says its controller supports; None where it names none.
-        releases: those that have a preset, oldest first; the last is taken.
-        known_by: `REGISTERED`, `RANGES` or `FINALIZED`.
-    """
-
+    # the highest metadata version that the log says its controller supports; None where it names none
     level: int | None
-    releases: tuple[str, ...]
-    known_by: str = FINALIZED
+    releases: tuple[str, ...]  # those that have a preset, oldest first; the last is taken
+    known_by: str = FINALIZED  # `REGISTERED`, `RANGES` or `FINALIZED`
 
     @property
     def preset(self) -> str:

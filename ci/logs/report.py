@@ -43,73 +43,47 @@ from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from kraftcheck.solvers.logs.spells import SpellFollower
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, worst_first
 
-NON_CONFORMANT = 23
-"""Exit code when a batch is not explained."""
-
-DOCUMENT_VERSION = 1
-"""Version of the JSON document."""
+NON_CONFORMANT = 23  # exit code when a batch is not explained
+DOCUMENT_VERSION = 1  # version of the JSON document
 
 
 @define
 class Summary:
-    """The summary of one log.
+    """The summary of one log."""
 
-    Attributes:
-        name: of the log.
-        rules: the rule set.
-        notes: what a reader must know of how the rule set was chosen.
-        batches: how many batches were to be explained.
-        snapshot_records: how many records of a snapshot were taken as they are.
-        records: how many records the batches hold.
-        control_batches: how many batches the quorum wrote for itself.
-        events: the explaining events by what `elections` calls them, else by their words.
-        unread: records that replica logic does not read, by kind.
-        ambiguous: batches by the number of their explanations, where there are several.
-        unexplained: those batches.
-        violations: properties that do not hold, with the batch after which they first do not; what a release does on
-            purpose is none.
-        diagnosis: rule sets that explain batches which the one taken does not, the best first.
-        causes: the rows of `kraftcheck.ci.logs.known` on what does not hold, purpose or not.
-        detailed: whether `rows` are wanted.
-        rows: one a batch, for the document.
-        skipped: undecodable places.
-        noise: lines of the JVM, of logging and of a terminal in a text.
-        in_snapshot: batches of segments that were passed over, as the snapshot before them holds them.
-        undone: transactions that have not happened, by the reason.
-        undone_records: how many records they hold.
-        unreplayed: batches after the one with which the replay ends.
-        described, starting, silent, incomplete: as of `SkipCount`.
-        state: after the last batch.
-    """
-
-    name: str
-    rules: str | None
-    batches: int = 0
-    snapshot_records: int = 0
-    records: int = 0
-    control_batches: int = 0
+    name: str  # of the log
+    rules: str | None  # the rule set
+    batches: int = 0  # how many batches were to be explained
+    snapshot_records: int = 0  # how many records of a snapshot were taken as they are
+    records: int = 0  # how many records the batches hold
+    control_batches: int = 0  # how many batches the quorum wrote for itself
     properties_checked: int = 0
+    # the explaining events by what `elections` calls them, else by their words
     events: Counter[str] = field(factory=Counter)
-    unread: Counter[str] = field(factory=Counter)
+    unread: Counter[str] = field(factory=Counter)  # records that replica logic does not read, by kind
+    # batches by the number of their explanations, where there are several
     ambiguous: Counter[int] = field(factory=Counter)
-    unexplained: list[Explanation] = field(factory=list)
+    unexplained: list[Explanation] = field(factory=list)  # those batches
+    # properties that do not hold, with the batch after which they first do not; what a release does on purpose is none
     violations: list[tuple[Batch | CompactBatch, LogViolation]] = field(factory=list)
-    diagnosis: tuple[Diagnosis, ...] = ()
+    diagnosis: tuple[Diagnosis, ...] = ()  # rule sets that explain batches which the one taken does not, the best first
+    # the rows of `kraftcheck.ci.logs.known` on what does not hold, purpose or not
     causes: list[dict[str, Any]] = field(factory=list)
-    detailed: bool = True
-    rows: list[dict[str, Any]] = field(factory=list)
-    skipped: tuple[str, ...] = ()
-    noise: int = 0
-    in_snapshot: int = 0
-    undone: Counter[str] = field(factory=Counter)
-    undone_records: int = 0
-    unreplayed: int = 0
+    detailed: bool = True  # whether `rows` are wanted
+    rows: list[dict[str, Any]] = field(factory=list)  # one a batch, for the document
+    skipped: tuple[str, ...] = ()  # undecodable places
+    noise: int = 0  # lines of the JVM, of logging and of a terminal in a text
+    in_snapshot: int = 0  # batches of segments that were passed over, as the snapshot before them holds them
+    undone: Counter[str] = field(factory=Counter)  # transactions that have not happened, by the reason
+    undone_records: int = 0  # how many records they hold
+    unreplayed: int = 0  # batches after the one with which the replay ends
+    # described, starting, silent, incomplete: as of `SkipCount`
     described: str = ""
     starting: frozenset[int] = frozenset()
     silent: frozenset[int] = frozenset()
     incomplete: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    state: State | None = None
+    notes: tuple[str, ...] = ()  # what a reader must know of how the rule set was chosen
+    state: State | None = None  # after the last batch
 
     @property
     def level(self) -> int | None:
@@ -287,8 +261,7 @@ def _nearest_row(nearest: NearestEvent) -> dict[str, Any]:
     return {"event": nearest.name, "refused": nearest.refusal, "differences": rows}
 
 
-SHOWN_DIFFERENCES = 8
-"""Differences of one batch that are listed for readers; the document has all."""
+SHOWN_DIFFERENCES = 8  # differences of one batch that are listed for readers; the document has all
 
 
 def lines(summary: Summary, verbose: bool = False) -> list[str]:
@@ -443,8 +416,7 @@ def document(reports: Sequence[LogReport]) -> dict[str, Any]:
     return {"version": DOCUMENT_VERSION, "command": "replay", "exit": exit_code(reports), **counts, "logs": logs}
 
 
-STATIC_KEYS = (MIN_ISR, UNCLEAN_ELECTION, ELR_SETTING)
-"""The keys of the configuration file that a rule reads."""
+STATIC_KEYS = (MIN_ISR, UNCLEAN_ELECTION, ELR_SETTING)  # the keys of the configuration file that a rule reads
 
 
 def settings_of(texts: tuple[str, ...]) -> Settings:
@@ -471,21 +443,13 @@ def settings_of(texts: tuple[str, ...]) -> Settings:
 
 @frozen
 class ReplayOptions:
-    """The options of one command; they are sent to workers unchanged.
+    """The options of one command; they are sent to workers unchanged."""
 
-    Attributes:
-        rules: rule set, `PRESET[+VARIANT...]`; None takes the preset of the log's metadata version.
-        static: the controller's configuration file, as `KEY=VALUE`.
-        allow_skipped: how many lines or batches may be undecodable.
-        grows: whether the log is being written, so that its last batch need not be whole yet.
-        anonymise: whether other names stand for those of the log.
-    """
-
-    rules: str | None
-    static: tuple[str, ...] = ()
-    allow_skipped: int = 0
-    grows: bool = False
-    anonymise: bool = False
+    rules: str | None  # rule set, `PRESET[+VARIANT...]`; None takes the preset of the log's metadata version
+    static: tuple[str, ...] = ()  # the controller's configuration file, as `KEY=VALUE`
+    allow_skipped: int = 0  # how many lines or batches may be undecodable
+    grows: bool = False  # whether the log is being written, so that its last batch need not be whole yet
+    anonymise: bool = False  # whether other names stand for those of the log
 
     def skips(self) -> SkipCount:
         """A fresh count of what is passed over."""

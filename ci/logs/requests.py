@@ -44,17 +44,11 @@ FORMS = {
 
 @frozen
 class Words:
-    """The words of a request.
+    """The words of a request."""
 
-    Attributes:
-        kind: which request.
-        target: what it is about.
-        values: what else it says, by name.
-    """
-
-    kind: str
-    target: str
-    values: Mapping[str, str]
+    kind: str  # which request
+    target: str  # what it is about
+    values: Mapping[str, str]  # what else it says, by name
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Words:

@@ -37,14 +37,12 @@ from kraftcheck.solvers.logs.memo.situation import EventName, Situation
 
 BATCHES, VIOLATIONS, TIMELINES = "batches", "violations", "timelines"
 
-ROWS_AT_ONCE = 1 << 16
-"""Rows of one group of a file; of batches, their events."""
+ROWS_AT_ONCE = 1 << 16  # rows of one group of a file; of batches, their events
 
 UPDATES_AT_ONCE = 1 << 8
 """Changes that are put into columns at once; more would outlive a young generation of the garbage collector."""
 
-_NAME = pa.dictionary(pa.int32(), pa.string())
-"""A text of which there are few; in the files it is a plain string."""
+_NAME = pa.dictionary(pa.int32(), pa.string())  # a text of which there are few; in the files it is a plain string
 
 _BROKERS = pa.list_(pa.int32())
 
@@ -68,8 +66,7 @@ SCHEMAS = {
 _MAX_COUNT = (1 << 63) - 1
 
 
-_State = tuple[int, Ids, Ids, Ids]
-"""What is shown of a partition: leader, replicas, ISR and ELR."""
+_State = tuple[int, Ids, Ids, Ids]  # what is shown of a partition: leader, replicas, ISR and ELR
 
 
 class _States(dict[Situation, int]):

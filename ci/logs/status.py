@@ -24,11 +24,8 @@ from kraftcheck.model.language.words import NO_LEADER
 
 Row: TypeAlias = Mapping[str, Any]
 
-SHOWN, NAMED = 10, 3
-"""Rows of a table, and partitions named in a line, that are shown without `--all`."""
-
-PROSE = {"because", "leads again", "with loss", "until"}
-"""Titles of columns of sentences."""
+SHOWN, NAMED = 10, 3  # rows of a table, and partitions named in a line, that are shown without `--all`
+PROSE = {"because", "leads again", "with loss", "until"}  # titles of columns of sentences
 
 
 @click.command("status")

@@ -24,8 +24,7 @@ from kraftcheck.solvers.logs.recovery import Recovery
 
 MOST_FAULTS = 6
 
-DOCUMENT_VERSION = 1
-"""Version of the JSON document."""
+DOCUMENT_VERSION = 1  # version of the JSON document
 
 _HELP = {
     "offline": "Faults after which the partition may have no leader; +Inf: more than were explored.",
@@ -128,18 +127,12 @@ def whatif_command(
 
 @frozen
 class Distances:
-    """How many faults each partition is away from trouble.
+    """How many faults each partition is away from trouble."""
 
-    Attributes:
-        rows: one for each partition.
-        faults: how many were explored.
-        end: the end of the log or snapshot.
-        resigns: of each broker whose return makes the controller resign, the partitions concerned.
-    """
-
-    rows: Sequence[Mapping[str, Any]]
-    faults: int
-    end: ClusterEnd
+    rows: Sequence[Mapping[str, Any]]  # one for each partition
+    faults: int  # how many were explored
+    end: ClusterEnd  # the end of the log or snapshot
+    # of each broker whose return makes the controller resign, the partitions concerned
     resigns: Mapping[int, Sequence[str]]
 
     @property

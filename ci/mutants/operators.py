@@ -62,25 +62,19 @@ COMMAND = "explain --operators"
 
 T = TypeVar("T")
 
-NO_LIMIT = 1 << 62
-"""More states than a mutant has."""
+NO_LIMIT = 1 << 62  # more states than a mutant has
 
 
 @frozen
 class Alive:
-    """A mutant that nothing kills in its system.
+    """A mutant that nothing kills in its system."""
 
-    Attributes:
-        name: the mutant.
-        before, after: what it changes.
-        cut: why it is undecided; empty where every property holds and every goal is reached.
-        elsewhere: the system whose properties kill it, if there is one; with its scope where that is a further one.
-    """
-
-    name: str
+    name: str  # the mutant
+    # before, after: what it changes
     before: str
     after: str
-    cut: str = ""
+    cut: str = ""  # why it is undecided; empty where every property holds and every goal is reached
+    # the system whose properties kill it, if there is one; with its scope where that is a further one
     elsewhere: str = ""
 
     @property
@@ -97,31 +91,20 @@ class Alive:
 
 @frozen
 class SystemScore:
-    """What became of the operator mutants that a system meets.
+    """What became of the operator mutants that a system meets."""
 
-    Attributes:
-        system, title: its name; system, scope and rules in words.
-        distinct: states without a mutant.
-        refused: mutants whose rules cannot be traced.
-        left: those that take a field out of its domain, and break nothing else.
-        same: those with the same program.
-        without_effect: those that change no state and no step of the scope.
-        killed: by property, the mutants that it kills.
-        lost: by goal, the mutants that lose it.
-        alive: the others.
-        sample, seed: how many mutants of the model were drawn for it, and how; a sample of 0 is all.
-    """
-
+    # system, title: its name; system, scope and rules in words
     system: str
     title: str
-    distinct: int
-    refused: int
-    left: int
-    same: int
-    without_effect: int
-    killed: Mapping[str, int]
-    lost: Mapping[str, int]
-    alive: tuple[Alive, ...] = field(factory=tuple)
+    distinct: int  # states without a mutant
+    refused: int  # mutants whose rules cannot be traced
+    left: int  # those that take a field out of its domain, and break nothing else
+    same: int  # those with the same program
+    without_effect: int  # those that change no state and no step of the scope
+    killed: Mapping[str, int]  # by property, the mutants that it kills
+    lost: Mapping[str, int]  # by goal, the mutants that lose it
+    alive: tuple[Alive, ...] = field(factory=tuple)  # the others
+    # sample, seed: how many mutants of the model were drawn for it, and how; a sample of 0 is all
     sample: int = 0
     seed: int = 0
 
@@ -292,8 +275,7 @@ class ExploreContext:
         return evolve(found, outcomes=(*found.outcomes, *named))
 
 
-MUTANTS = 4
-"""Mutants of a task."""
+MUTANTS = 4  # mutants of a task
 
 
 @frozen
@@ -381,17 +363,11 @@ RULES = "fixed"
 
 @frozen
 class OperatorRequest:
-    """Which operator mutants are asked for.
+    """Which operator mutants are asked for."""
 
-    Attributes:
-        sample: how many are drawn of those that the model has; None: all.
-        seed: draws others.
-        results: file with outcomes that are known, to which new ones are added; None: none.
-    """
-
-    sample: int | None = None
-    seed: int = 0
-    results: Path | None = None
+    sample: int | None = None  # how many are drawn of those that the model has; None: all
+    seed: int = 0  # draws others
+    results: Path | None = None  # file with outcomes that are known, to which new ones are added; None: none
 
     def mutants(self) -> Sequence[SourceMutant]:
         """The mutants, in the order of the text."""

@@ -85,15 +85,10 @@ def outcome_of(kind: type, values: Mapping[str, Any]) -> MutantOutcome:
 
 @define
 class Outcomes:
-    """The outcomes in a file.
+    """The outcomes in a file."""
 
-    Attributes:
-        path: the file; None: kept for this run only.
-        limit: most states of a mutant: what was cut by a lower one is asked again.
-    """
-
-    path: Path | None
-    limit: int
+    path: Path | None  # the file; None: kept for this run only
+    limit: int  # most states of a mutant: what was cut by a lower one is asked again
     _rows: dict[tuple[str, str], list[Row]] = field(factory=dict)
     _lock: threading.Lock = field(factory=threading.Lock)
 
@@ -150,8 +145,7 @@ WORDS: Mapping[type, str] = {
 }  # fmt: skip
 """Name of each outcome in tables and documents."""
 
-SHORT = 3
-"""Traces of at most so many steps are told in full."""
+SHORT = 3  # traces of at most so many steps are told in full
 
 NO_EFFECT, STEPS_ONLY, ELSEWHERE, OPEN = "no effect", "steps only", "elsewhere", "not judged"
 COMPUTED = (NO_EFFECT, STEPS_ONLY, ELSEWHERE)
@@ -160,24 +154,16 @@ COMPUTED = (NO_EFFECT, STEPS_ONLY, ELSEWHERE)
 
 @frozen
 class MutantRow:
-    """A mutant and what became of it.
+    """A mutant and what became of it."""
 
-    Attributes:
-        system: name of the system.
-        scope: where the outcome was found, as the user names it.
-        mutant, outcome: what was changed, and what came of it.
-        sentences: the claims of the system by id.
-        actions: the actions that meet the condition.
-        judgement: for a survivor what that means, and why; None for others.
-    """
-
-    system: str
-    scope: str
+    system: str  # name of the system
+    scope: str  # where the outcome was found, as the user names it
+    # mutant, outcome: what was changed, and what came of it
     mutant: Mutant
     outcome: MutantOutcome
-    sentences: Mapping[str, str]
-    actions: tuple[str, ...] = ()
-    judgement: tuple[str, str] | None = None
+    sentences: Mapping[str, str]  # the claims of the system by id
+    actions: tuple[str, ...] = ()  # the actions that meet the condition
+    judgement: tuple[str, str] | None = None  # for a survivor what that means, and why; None for others
 
     @property
     def word(self) -> str:
@@ -336,24 +322,16 @@ COMMAND = "explain"
 
 @frozen
 class TablePart:
-    """The rows of one system, and what they are of.
+    """The rows of one system, and what they are of."""
 
-    Attributes:
-        system: its name.
-        title: system, scope and rules in words.
-        distinct, generated: size of the space without a mutant.
-        refuted: what the rules as they are break.
-        sentences: what each property says, by id.
-        rows: a row for each mutant.
-    """
-
-    system: str
-    title: str
+    system: str  # its name
+    title: str  # system, scope and rules in words
+    # distinct, generated: size of the space without a mutant
     distinct: int
     generated: int
-    refuted: tuple[str, ...]
-    sentences: Mapping[str, str]
-    rows: tuple[MutantRow, ...]
+    refuted: tuple[str, ...]  # what the rules as they are break
+    sentences: Mapping[str, str]  # what each property says, by id
+    rows: tuple[MutantRow, ...]  # a row for each mutant
 
 
 def document(parts: Sequence[TablePart], code: int) -> dict[str, Any]:

@@ -34,21 +34,15 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 NATIVE, SPARK = "native", "spark"
 
-STOP_SECONDS = 1.0
-"""How long a lost process waits to be explained by a stop."""
+STOP_SECONDS = 1.0  # how long a lost process waits to be explained by a stop
 
 
 @frozen
 class Shard:
-    """A part of independent work, as machines of a CI matrix share it.
+    """A part of independent work, as machines of a CI matrix share it."""
 
-    Attributes:
-        number: which, from 1.
-        of: how many there are; together they are the whole, and no two overlap.
-    """
-
-    number: int = 1
-    of: int = 1
+    number: int = 1  # which, from 1
+    of: int = 1  # how many there are; together they are the whole, and no two overlap
 
     @classmethod
     def read(cls, text: str) -> Shard:
@@ -104,17 +98,11 @@ shard_option: Decorator = click.option(
 
 @frozen
 class Cluster:
-    """Spark, where parts are answered.
+    """Spark, where parts are answered."""
 
-    Attributes:
-        master: Spark's master; None: what spark-submit says, else this machine.
-        conf: settings, `spark.KEY=VALUE` each.
-        workers: cores of a local one.
-    """
-
-    master: str | None
-    conf: tuple[str, ...]
-    workers: int
+    master: str | None  # Spark's master; None: what spark-submit says, else this machine
+    conf: tuple[str, ...]  # settings, `spark.KEY=VALUE` each
+    workers: int  # cores of a local one
 
     @contextlib.contextmanager
     def executor(self, quiet: bool) -> Iterator[SparkExecutor]:

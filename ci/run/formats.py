@@ -195,25 +195,17 @@ def _lines(one: JudgedProperty, plain: bool) -> list[str]:
 
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-MOST_BYTES = 10_000_000
-"""Compressed bytes of a file that GitHub takes."""
+MOST_BYTES = 10_000_000  # compressed bytes of a file that GitHub takes
 
 
 @frozen
 class Limits:
-    """The numbers that are kept; by default those that GitHub shows.
+    """The numbers that are kept; by default those that GitHub shows."""
 
-    Attributes:
-        results: of a run.
-        steps: of a thread flow.
-        related: places of the rules that a result names.
-        text: characters of a message.
-    """
-
-    results: int = 5000
-    steps: int = 1000
-    related: int = 100
-    text: int = 10_000
+    results: int = 5000  # of a run
+    steps: int = 1000  # of a thread flow
+    related: int = 100  # places of the rules that a result names
+    text: int = 10_000  # characters of a message
 
 
 def sarif(runs: Sequence[JudgedRun], code: int, limits: Limits = Limits(), most_bytes: int = MOST_BYTES) -> str:
@@ -372,8 +364,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: max(0, most - len(mark))] + mark
 
 
-HOST = "localhost"
-"""The format wants a host; which one it was says nothing about verdicts."""
+HOST = "localhost"  # the format wants a host; which one it was says nothing about verdicts
 
 
 def junit(runs: Sequence[JudgedRun], moment: str) -> str:

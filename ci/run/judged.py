@@ -17,48 +17,31 @@ from kraftcheck.solvers.traces.render import lines
 from kraftcheck.solvers.walks.walks import WalkFinding, unknown_text
 
 HOLDS, NOTHING_FOUND, SHOWN, NOT_JUDGED = "holds", "nothing found", "shown", "not judged"
-UNDECIDED = ("incomplete", "unknown", NOT_JUDGED)
-"""Verdicts that say neither yes nor no."""
+UNDECIDED = ("incomplete", "unknown", NOT_JUDGED)  # verdicts that say neither yes nor no
 
 
 @frozen
 class Place:
-    """A line of a file.
+    """A line of a file."""
 
-    Attributes:
-        path: relative to `base`, with `/`; absolute where that is empty.
-        line: from 1.
-        base: `REPOSITORY`, `PACKAGE`, or empty for a file of neither.
-    """
-
-    path: str
-    line: int
-    base: str
+    path: str  # relative to `base`, with `/`; absolute where that is empty
+    line: int  # from 1
+    base: str  # `REPOSITORY`, `PACKAGE`, or empty for a file of neither
 
 
 @frozen
 class JudgedProperty:
-    """A property with its verdict in words.
-
-    Attributes:
-        kind: of the property, or `deadlock`.
-        verdict: `holds`, `refuted 3`, `vacuous`, ...; walks say `nothing found`, which is no proof, and `shown`.
-        detail: why, in words.
-        passed: whether the verdict is the one that it must be.
-        expected: the verdict that it must be.
-        claim: the property; None for deadlock, and for one that the system does not have.
-        at: where the source is that decides so, if that is not the property's own place.
-    """
+    """A property with its verdict in words."""
 
     id: str
-    kind: str
-    verdict: str
-    detail: str
-    passed: bool
-    expected: str = HOLDS
-    claim: Property | None = None
+    kind: str  # of the property, or `deadlock`
+    verdict: str  # `holds`, `refuted 3`, `vacuous`, ...; walks say `nothing found`, which is no proof, and `shown`
+    detail: str  # why, in words
+    passed: bool  # whether the verdict is the one that it must be
+    expected: str = HOLDS  # the verdict that it must be
+    claim: Property | None = None  # the property; None for deadlock, and for one that the system does not have
     trace: Trace | None = None
-    at: Place | None = None
+    at: Place | None = None  # where the source is that decides so, if that is not the property's own place
 
     @property
     def sentence(self) -> str:
@@ -78,20 +61,14 @@ class JudgedProperty:
 
 @frozen
 class JudgedRun:
-    """The properties that one engine judged of one subject.
-
-    Attributes:
-        engine: `explore`, `prove` or `simulate`.
-        options: other words of the command that does it again.
-        folder: where that command is to be run, seen from the working folder; empty: there.
-    """
+    """The properties that one engine judged of one subject."""
 
     subject: Subject
-    engine: str
+    engine: str  # `explore`, `prove` or `simulate`
     properties: tuple[JudgedProperty, ...]
     seconds: float = 0.0
-    options: tuple[str, ...] = ()
-    folder: str = ""
+    options: tuple[str, ...] = ()  # other words of the command that does it again
+    folder: str = ""  # where that command is to be run, seen from the working folder; empty: there
 
     def again(self, id_: str) -> str:
         """The command that judges a property again."""
@@ -164,22 +141,14 @@ def claims_of(chosen: Subject) -> dict[str, Property]:
 
 @frozen
 class RunsEvidence:
-    """What runs have shown of the properties of a subject, whichever engine drew them.
+    """What runs have shown of the properties of a subject, whichever engine drew them."""
 
-    Attributes:
-        size: how many runs and steps there were, in words.
-        traces: what breaks a property, by its id.
-        missed: the goals that no run reached.
-        empty: properties that no state and no step could break, with the reason.
-        reason: why steps were left out; None where none were.
-        suspects: lassos that seem to break a liveness property, by its id.
-    """
-
-    size: str
-    traces: Mapping[str, Trace]
-    missed: Collection[str]
-    empty: Mapping[str, str]
-    reason: str | None
+    size: str  # how many runs and steps there were, in words
+    traces: Mapping[str, Trace]  # what breaks a property, by its id
+    missed: Collection[str]  # the goals that no run reached
+    empty: Mapping[str, str]  # properties that no state and no step could break, with the reason
+    reason: str | None  # why steps were left out; None where none were
+    # lassos that seem to break a liveness property, by its id
     suspects: Mapping[str, WalkFinding] = field(factory=dict)
 
 

@@ -47,8 +47,7 @@ from kraftcheck.solvers.walks.walker import WalkPlan
 from kraftcheck.solvers.walks.walks import Walks
 
 MOST_BYTES = 1 << 12
-WORTH_SECONDS = 1.0
-"""Sizes of searches that took less are not kept: nobody waits for them."""
+WORTH_SECONDS = 1.0  # sizes of searches that took less are not kept: nobody waits for them
 
 
 def size_file(traced: Program) -> Path:
@@ -216,8 +215,7 @@ def reduced_program(chosen: Subject, symmetry: str, reduce: str, spelled: Callab
         raise Refusal(f"{spelled('symmetry', symmetry)}: {error}") from error
 
 
-FOUND = "the search ended where it was found"
-"""Why a search for a state is not complete."""
+FOUND = "the search ended where it was found"  # why a search for a state is not complete
 
 
 def searched(chosen: Subject, text: str) -> Subject:
@@ -271,30 +269,19 @@ NativeSearch = Callable[[Program, SearchBudget], Exploration]
 
 @frozen
 class SearchQuestion:
-    """The question for an explorer: which properties hold in every reachable state.
+    """The question for an explorer: which properties hold in every reachable state."""
 
-    Attributes:
-        chosen: the subject; for `find` the one whose search ends at a state that satisfies the expression.
-        budget: resources and limits.
-        engine: native, disk or spark.
-        symmetry, reduce: as the options have them.
-        find: the expression of the state that is looked for, if one is.
-        cluster: options of disk and spark.
-        out: where these commit their levels.
-        session: of Spark, a caller's; None: one of its own.
-        spelled: how the user has written a reduction, for refusals.
-    """
-
-    chosen: Subject
-    budget: SearchBudget
-    engine: str = "native"
+    chosen: Subject  # the subject; for `find` the one whose search ends at a state that satisfies the expression
+    budget: SearchBudget  # resources and limits
+    engine: str = "native"  # native, disk or spark
+    # symmetry, reduce: as the options have them
     symmetry: str = OFF
     reduce: str = NONE
-    find: str | None = None
-    cluster: ClusterOptions = field(factory=ClusterOptions)
-    out: AnyPath | None = None
-    session: Any = None
-    spelled: Callable[[str, str], str] = option
+    find: str | None = None  # the expression of the state that is looked for, if one is
+    cluster: ClusterOptions = field(factory=ClusterOptions)  # options of disk and spark
+    out: AnyPath | None = None  # where these commit their levels
+    session: Any = None  # of Spark, a caller's; None: one of its own
+    spelled: Callable[[str, str], str] = option  # how the user has written a reduction, for refusals
 
     def traced(self) -> Program:
         """The subject traced, to be explored with these options.
@@ -371,17 +358,12 @@ class SearchQuestion:
 
 @frozen
 class WalkQuestion:
-    """The question for random walks: which properties some of them break, and which goals they reach.
-
-    Attributes:
-        files: the traces at whose ends the walks start, as the command line names them.
-        long_searches: counterexamples that are worth a long search for a shorter run.
-    """
+    """The question for random walks: which properties some of them break, and which goals they reach."""
 
     chosen: Subject
     plan: WalkPlan
-    files: Sequence[Path] = ()
-    long_searches: int = 3
+    files: Sequence[Path] = ()  # the traces at whose ends the walks start, as the command line names them
+    long_searches: int = 3  # counterexamples that are worth a long search for a shorter run
 
     def result(self, traced: Program, walk: Callable[[Program, WalkPlan], Walks]) -> Result:
         """The answer.

@@ -35,14 +35,9 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.machine_code.regular import open_regular
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
-MOST_ANNOTATIONS = 10
-"""Errors that GitHub shows of one step."""
-
-MOST_BYTES = 1 << 20
-"""Bytes of the summary that GitHub takes of one step."""
-
-MOST_TRACES = 20
-"""Counterexamples in a summary."""
+MOST_ANNOTATIONS = 10  # errors that GitHub shows of one step
+MOST_BYTES = 1 << 20  # bytes of the summary that GitHub takes of one step
+MOST_TRACES = 20  # counterexamples in a summary
 
 
 def error_commands(runs: Sequence[JudgedRun]) -> Iterator[str]:

@@ -98,14 +98,9 @@ def _extra(package: str, extra: str) -> Any:
         raise Refusal(f"{package} is not installed; pip install 'kraftcheck[{extra}]'") from error
 
 
-TRACE = ".itf.json"
-"""How names of traces end."""
-
-REPORT = "report.json"
-"""Name of the document of a finished run beside its traces: that of `--json`."""
-
-LONGEST_NAME = 150
-"""Characters of a property's id in the name of a file; file systems take 255 bytes."""
+TRACE = ".itf.json"  # how names of traces end
+REPORT = "report.json"  # name of the document of a finished run beside its traces: that of `--json`
+LONGEST_NAME = 150  # characters of a property's id in the name of a file; file systems take 255 bytes
 
 
 def shortest_first(found: Sequence[Trace]) -> list[Trace]:
@@ -161,8 +156,7 @@ def write_traces(
     return names
 
 
-DRAWN = 3
-"""Most counterexamples that a notebook shows as drawings."""
+DRAWN = 3  # most counterexamples that a notebook shows as drawings
 
 
 @frozen

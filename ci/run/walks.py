@@ -67,8 +67,7 @@ from kraftcheck.solvers.walks.walks import (
 WALKED = ("always", "step", "sometimes", "happens", DEADLOCK)
 """Kinds of properties that random walks judge: the others are about all runs at once."""
 
-POINTS = 8
-"""Points of the curve that are printed."""
+POINTS = 8  # points of the curve that are printed
 
 
 def flags_of(plan: WalkPlan, files: Sequence[Path] = ()) -> tuple[str, ...]:
@@ -97,8 +96,7 @@ def walks_of(
         raise at_fault(traced.system.name, traced.system, traced.setting, error) from error
 
 
-AHEAD = 4
-"""Chunks that are asked of an executor before they are taken, for each core."""
+AHEAD = 4  # chunks that are asked of an executor before they are taken, for each core
 
 
 def walked_by(cluster: Cluster, chosen: Subject, quiet: bool) -> Chunks:
@@ -164,19 +162,13 @@ def walk(traced: Program, plan: WalkPlan, quiet: bool, chunks: Chunks = threaded
 
 @frozen
 class Walked:
-    """Random walks of a subject, with what came out.
-
-    Attributes:
-        walks: as the engine reports them, with the lassos that they seem to show.
-        findings: what breaks a property, confirmed on ints.
-        witnesses: what shows a goal, confirmed on ints.
-    """
+    """Random walks of a subject, with what came out."""
 
     subject: Subject
     plan: WalkPlan
-    walks: Walks
-    findings: tuple[WalkFinding, ...]
-    witnesses: tuple[WalkFinding, ...]
+    walks: Walks  # as the engine reports them, with the lassos that they seem to show
+    findings: tuple[WalkFinding, ...]  # what breaks a property, confirmed on ints
+    witnesses: tuple[WalkFinding, ...]  # what shows a goal, confirmed on ints
 
     @classmethod
     def of(cls, chosen: Subject, plan: WalkPlan, walks: Walks, long_searches: int = 3) -> Walked:

@@ -124,25 +124,18 @@ def lent(session: Any, log: Path) -> Iterator[Any]:
 
 @frozen
 class SparkEngine:
-    """Spark, as `ci.dataset.search.committed.LevelEngine`.
-
-    Attributes:
-        threads: of the session, where it is local.
-        memory: bytes that arcs or a region may take in the driver.
-        small: levels with fewer states are expanded in the driver.
-        buckets, target: as of the protocol.
-        session: of a caller, which goes on after it; None: one of its own.
-    """
+    """Spark, as `ci.dataset.search.committed.LevelEngine`."""
 
     name = "spark"
     master: str | None
     conf: Mapping[str, str]
-    threads: int
-    memory: int
-    small: int
+    threads: int  # of the session, where it is local
+    memory: int  # bytes that arcs or a region may take in the driver
+    small: int  # levels with fewer states are expanded in the driver
+    # buckets, target: as of the protocol
     buckets: int
     target: CodeTarget | None
-    session: Any = None
+    session: Any = None  # of a caller, which goes on after it; None: one of its own
 
     @classmethod
     def of(cls, options: ClusterOptions, budget: SearchBudget, session: Any = None) -> SparkEngine:

@@ -40,14 +40,9 @@ from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec, load_block_kernel
 
-WORD_BYTES = 16
-"""Bytes that the table of a set has for each word of a state, at most about."""
-
-SMALL = 1 << 15
-"""States of a level below which its job is not worth Spark's."""
-
-VISITED_BYTES = 1 << 30
-"""Bytes of the visited states that the driver holds for small levels, at most."""
+WORD_BYTES = 16  # bytes that the table of a set has for each word of a state, at most about
+SMALL = 1 << 15  # states of a level below which its job is not worth Spark's
+VISITED_BYTES = 1 << 30  # bytes of the visited states that the driver holds for small levels, at most
 
 
 @contextlib.contextmanager
@@ -105,22 +100,14 @@ def job_result(rows: Iterable[Any], cost: Mapping[str, float], bits: int) -> Job
 
 @frozen
 class SparkCluster:
-    """A session and what was shipped to it.
-
-    Attributes:
-        shipped: gives the spec on a worker.
-        spec: the same on the driver.
-        log: where Spark's messages go.
-        small: levels with fewer states are expanded in the driver.
-        driver: expands them, and holds what is visited meanwhile.
-    """
+    """A session and what was shipped to it."""
 
     session: Any
-    shipped: Callable[[], BlockSpec]
-    spec: BlockSpec
-    log: Path
-    small: int
-    driver: DiskRunner = field(eq=False)
+    shipped: Callable[[], BlockSpec]  # gives the spec on a worker
+    spec: BlockSpec  # the same on the driver
+    log: Path  # where Spark's messages go
+    small: int  # levels with fewer states are expanded in the driver
+    driver: DiskRunner = field(eq=False)  # expands them, and holds what is visited meanwhile
 
     @classmethod
     def of(cls, session: Any, spec: BlockSpec, log: Path, small: int = 0, memory: int = VISITED_BYTES) -> SparkCluster:

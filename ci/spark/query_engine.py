@@ -69,15 +69,11 @@ def spark_engine(
 
 @define
 class SparkEngine:
-    """See `Engine`.
-
-    Attributes:
-        messages: where Spark's messages go.
-    """
+    """See `Engine`."""
 
     session: Any
     data: Dataset
-    messages: Path
+    messages: Path  # where Spark's messages go
 
     def ask(self, sql: str, limit: int) -> Answer:
         """See `Engine`."""

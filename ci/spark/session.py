@@ -17,11 +17,8 @@ from kraftcheck.ci.dataset.store.objects import AnyPath, on_disk
 from kraftcheck.ci.terminal.refusal import JobFailedError, Refusal
 from kraftcheck.solvers.machine_code.regular import open_regular
 
-JAVA = 17
-"""The oldest Java that Spark 4 runs on."""
-
-SPARK = (4, 1)
-"""The oldest Spark with the functions that jobs are made of: `repartitionById` and `arrow_udf`."""
+JAVA = 17  # the oldest Java that Spark 4 runs on
+SPARK = (4, 1)  # the oldest Spark with the functions that jobs are made of: `repartitionById` and `arrow_udf`
 
 LOG_PATTERN = "%d{yy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex"
 
@@ -35,11 +32,8 @@ appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = {pattern}
 """
 
-QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
-"""An option of Java's: compile quickly, and never again thoroughly."""
-
-ATTEMPTS = 4
-"""Times that a task is tried; an embedded Spark would try once."""
+QUICK_COMPILER = "-XX:TieredStopAtLevel=1"  # an option of Java's: compile quickly, and never again thoroughly
+ATTEMPTS = 4  # times that a task is tried; an embedded Spark would try once
 
 DEFAULTS = {
     "spark.ui.enabled": "false",

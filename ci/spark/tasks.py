@@ -46,11 +46,8 @@ from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import Expansion, SuccessorMemo
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Sorted, load_block_kernel, sift
 
-MEMO_BYTES = 128 << 20
-"""Bytes of a worker's memo, at most."""
-
-_memos: dict[int, SuccessorMemo] = {}
-"""The memo of this process, by the words of its states: there is one at most."""
+MEMO_BYTES = 128 << 20  # bytes of a worker's memo, at most
+_memos: dict[int, SuccessorMemo] = {}  # the memo of this process, by the words of its states: there is one at most
 
 
 def memo_of(spec: BlockSpec, level: LevelJob) -> SuccessorMemo | None:

@@ -71,8 +71,7 @@ its name follows."""
 DRAWN, STEPS = 20, 40
 """How many runs with a rule that is replaced, and without it, are drawn until one decides otherwise; steps of each."""
 
-ALL_OFF = DECIDED + "with-a-choice"
-"""The id of the goal that nothing shows while each change is off."""
+ALL_OFF = DECIDED + "with-a-choice"  # the id of the goal that nothing shows while each change is off
 
 
 @frozen
@@ -82,15 +81,10 @@ class Choice(Change):
 
 @frozen
 class AddedAction(Change):
-    """One more event.
+    """One more event."""
 
-    Attributes:
-        given: the action, or a function of the setting that gives it.
-        heals: whether ways out may take it.
-    """
-
-    given: Any
-    heals: bool
+    given: Any  # the action, or a function of the setting that gives it
+    heals: bool  # whether ways out may take it
 
     def at(self, setting: Setting) -> tuple[Action, ...]:
         """What it is at a setting."""
@@ -117,17 +111,13 @@ class AddedGuard(Change):
 
 @frozen
 class AddedField(Change):
-    """More of the state.
+    """More of the state."""
 
-    Attributes:
-        variable: its name.
-        domain, initial: what values it has, and which at the start; or a function of the setting.
-        then: of a step, its value after it; None: what the action says, and what is shipped says nothing of it.
-    """
-
-    variable: str
+    variable: str  # its name
+    # domain, initial: what values it has, and which at the start; or a function of the setting
     domain: Any
     initial: Any
+    # of a step, its value after it; None: what the action says, and what is shipped says nothing of it
     then: Callable[[Step], Any] | None
 
     def shape(self, setting: Setting) -> Any:
@@ -392,22 +382,15 @@ class Made:
 
 @frozen
 class _Acting:
-    """An action with replacements in force.
+    """An action with replacements in force."""
 
-    Attributes:
-        of: the action as it is written.
-        rules, fields: the replacements, and the fields that are added.
-        guards: conditions that are added.
-        own: the system to which it is added; None: it is shipped, and knows of no field that is added.
-        place: where what is added is written.
-    """
-
-    of: Action
+    of: Action  # the action as it is written
+    # rules, fields: the replacements, and the fields that are added
     rules: Mapping[str, Replacement]
     fields: tuple[AddedField, ...]
-    guards: tuple[AddedGuard, ...] = ()
-    own: Made | None = None
-    place: str = ""
+    guards: tuple[AddedGuard, ...] = ()  # conditions that are added
+    own: Made | None = None  # the system to which it is added; None: it is shipped, and knows of no field that is added
+    place: str = ""  # where what is added is written
 
     def action(self) -> Action:
         """The action."""
@@ -482,8 +465,7 @@ def _narrowed(state: Any) -> Any:
     return state if kind is None else kind(**{name: getattr(state, name) for name in record_fields(kind) or ()})
 
 
-_NARROW: dict[type, type] = {}
-"""Classes of states with more fields, each with the one that it is made of."""
+_NARROW: dict[type, type] = {}  # classes of states with more fields, each with the one that it is made of
 
 
 @functools.cache

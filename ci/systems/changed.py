@@ -234,24 +234,18 @@ class ChangedSystem(System):
 
 
 class Kafka:
-    """Makes systems of Kafka's controller that can be changed, and has what effects of one's own are made of.
+    """Makes systems of Kafka's controller that can be changed, and has what effects of one's own are made of."""
 
-    Attributes:
-        Event: what a step of `elections` reports besides the next state; a property reads it as `step.event`.
-        passes: the triggers of the controller, each a function that gives the `Pass` that it asks for.
-        Pass, Target: one build that a trigger asks for, and what it wants of the partition.
-        permits: what topic and cluster of a state allow a trigger.
-        build_change: the record that takes a partition to a target.
-        FIRST_DIRECTORY: the number of a broker's first directory in `state.directories`; smaller ones are reserved.
-    """
-
+    # what a step of `elections` reports besides the next state; a property reads it as `step.event`
     Event = ElectionsEvent
+    # Pass, Target: one build that a trigger asks for, and what it wants of the partition
     Pass = table.Pass
     Target = Target
-    passes = table
+    passes = table  # the triggers of the controller, each a function that gives the `Pass` that it asks for
+    # the number of a broker's first directory in `state.directories`; smaller ones are reserved
     FIRST_DIRECTORY = FIRST_LOCAL
-    permits = staticmethod(permits)
-    build_change = staticmethod(build_change)
+    permits = staticmethod(permits)  # what topic and cluster of a state allow a trigger
+    build_change = staticmethod(build_change)  # the record that takes a partition to a target
 
     def __call__(self, name: str, base: str = KAFKA) -> ChangedSystem:
         """A system of Kafka's controller, to be changed: its methods give it with a change each.
@@ -293,8 +287,7 @@ class Kafka:
 kafka = Kafka()
 
 
-CHANGES = (Override, AddedAction, AddedGuard, AddedField)
-"""The kinds of change that a title names."""
+CHANGES = (Override, AddedAction, AddedGuard, AddedField)  # the kinds of change that a title names
 
 
 def parts_of(system: System) -> tuple[Change, ...]:

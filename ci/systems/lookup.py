@@ -347,25 +347,17 @@ class Check:
 
 @frozen
 class Entry:
-    """A rule with all that names it.
+    """A rule with all that names it."""
 
-    Attributes:
-        rule: id, sentence, source, switches.
-        function, file, line: the function that states it, by its name within the module; where the rule is noted.
-        references: what its citations lead to.
-        checks: the properties that name it.
-        defects: rows of the matrix whose variant switches it.
-        uncovered: why no property names it; empty where one does.
-    """
-
-    rule: Rule
+    rule: Rule  # id, sentence, source, switches
+    # function, file, line: the function that states it, by its name within the module; where the rule is noted
     function: str
     file: Path
     line: int
-    references: tuple[Reference, ...]
-    checks: tuple[Check, ...]
-    defects: tuple[Bug, ...]
-    uncovered: str
+    references: tuple[Reference, ...]  # what its citations lead to
+    checks: tuple[Check, ...]  # the properties that name it
+    defects: tuple[Bug, ...]  # rows of the matrix whose variant switches it
+    uncovered: str  # why no property names it; empty where one does
 
     def shown_file(self, root: Path) -> str:
         """The file as it is called from a folder: below it relative, else absolute."""

@@ -26,14 +26,9 @@ from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.parts import RAISED, mend_of, one_line
 
 T = TypeVar("T")
-Replacement = Callable[..., Any]
-"""Takes what the rule takes; and besides, by these names, ORIGINAL and NOW."""
-
-ORIGINAL = "rule"
-"""The rule as it is."""
-
-NOW = "now"
-"""The state of the system that decides, with the fields of one's own."""
+Replacement = Callable[..., Any]  # takes what the rule takes; and besides, by these names, ORIGINAL and NOW
+ORIGINAL = "rule"  # the rule as it is
+NOW = "now"  # the state of the system that decides, with the fields of one's own
 
 
 class _Nowhere:
@@ -49,9 +44,7 @@ class _Force:
 
 
 _IN_FORCE: ContextVar[_Force] = ContextVar("replacements", default=_Force())  # noqa: B039, it is frozen
-
-_ORIGINALS: dict[str, Callable[..., Any]] = {}
-"""Rules whose code was exchanged, as they are written."""
+_ORIGINALS: dict[str, Callable[..., Any]] = {}  # rules whose code was exchanged, as they are written
 
 
 class ChangeError(Refusal, RuleError):
@@ -108,19 +101,12 @@ def captured(function: Callable[..., Any]) -> str:
 
 @frozen
 class Change:
-    """What a user changes in a system.
+    """What a user changes in a system."""
 
-    Attributes:
-        name: what it is called; of a rule that is replaced its id.
-        place: file and line where it is written.
-        says: a sentence about it.
-        when: the choice with which it is there; empty: with any.
-    """
-
-    name: str
-    place: str
-    says: str
-    when: str
+    name: str  # what it is called; of a rule that is replaced its id
+    place: str  # file and line where it is written
+    says: str  # a sentence about it
+    when: str  # the choice with which it is there; empty: with any
 
 
 @frozen

@@ -76,11 +76,8 @@ def _cycle(length: int) -> str:
     return f"a cycle of {length}" if length else "a halt"
 
 
-DEADLOCK_SAYS = "a state without successors is quiescent"
-"""The sentence of the built-in property."""
-
-DEADLOCK_FAILS = "a state that is not quiescent has no successor"
-"""What refutes it."""
+DEADLOCK_SAYS = "a state without successors is quiescent"  # the sentence of the built-in property
+DEADLOCK_FAILS = "a state that is not quiescent has no successor"  # what refutes it
 
 
 def in_order(judged: Sequence[PropertyVerdict], verbose: bool = True) -> list[PropertyVerdict]:

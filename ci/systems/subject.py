@@ -33,8 +33,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.smt.theory import Theory
 
-EXPLORE_OPTIONS = "kraftcheck explore --help"
-"""The command that shows the options among which bounds may stand."""
+EXPLORE_OPTIONS = "kraftcheck explore --help"  # the command that shows the options among which bounds may stand
 
 
 @frozen
@@ -195,23 +194,15 @@ OWN_NAME = "FILE.py:SYSTEM"
 
 @frozen
 class Subject:
-    """A system at a setting, and the words that name both.
+    """A system at a setting, and the words that name both."""
 
-    Attributes:
-        name: a shipped name, `module:attribute`, or the name of a system that was given as it is.
-        system: the system, its properties filtered as asked.
-        setting: scope, bounds and rules.
-        rules: the rule set as typed; None for systems without rules.
-        whole: the system with all its properties.
-        kafka: the build whose own classes are the controller, and the release that completes it where one is named;
-            empty: the rules are.
-    """
-
-    name: str
-    system: System
-    setting: Setting
-    rules: str | None
-    whole: System
+    name: str  # a shipped name, `module:attribute`, or the name of a system that was given as it is
+    system: System  # the system, its properties filtered as asked
+    setting: Setting  # scope, bounds and rules
+    rules: str | None  # the rule set as typed; None for systems without rules
+    whole: System  # the system with all its properties
+    # the build whose own classes are the controller, and the release that completes it where one is named; empty: the
+    # rules are
     kafka: tuple[str, ...] = ()
 
     @property

@@ -33,14 +33,12 @@ from kraftcheck.solvers.program.parts import SystemFault, ask
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 
-MOST_READERS = 3
-"""Systems that a refusal names at most."""
+MOST_READERS = 3  # systems that a refusal names at most
 
 OTHER_PRESETS = ("fixed", "kip", "kafka-4.0")
 """Where a variant is looked for that changes nothing under the preset that was named."""
 
-How = Callable[[System, Setting], Traced]
-"""What traces a system: for explorers, or for provers."""
+How = Callable[[System, Setting], Traced]  # what traces a system: for explorers, or for provers
 
 
 def check_switches(chosen: Subject, how: How[Any] = trace) -> None:

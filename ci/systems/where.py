@@ -30,17 +30,11 @@ from kraftcheck.properties.register.findings import FINDINGS
 
 @frozen
 class Shown:
-    """A property that a variant refutes, because of rules that the property checks and the variant switches.
+    """A property that a variant refutes, because of rules that the property checks and the variant switches."""
 
-    Attributes:
-        claim: the property with its system, as in `directories fenced-until-settled`.
-        rules: ids of these rules.
-        seen: the variant, where it is seen, and what it refutes there.
-    """
-
-    claim: str
-    rules: tuple[str, ...]
-    seen: Bug
+    claim: str  # the property with its system, as in `directories fenced-until-settled`
+    rules: tuple[str, ...]  # ids of these rules
+    seen: Bug  # the variant, where it is seen, and what it refutes there
 
     @property
     def length(self) -> int:
@@ -147,15 +141,11 @@ def print_statement(screen: Screen, one: Statement) -> None:
     screen.plain("")
 
 
-IN_FULL = 8
-"""Rules that are shown in full; the ids of the others follow."""
+IN_FULL = 8  # rules that are shown in full; the ids of the others follow
 
 EXACT, PART, NEAR = 3, 2, 1
-_LIKE = 0.8
-"""How alike two words are that differ by a slip of the keyboard."""
-
-_IN_ID = 4
-"""How much more a word weighs in the id of a rule, or in what it cites."""
+_LIKE = 0.8  # how alike two words are that differ by a slip of the keyboard
+_IN_ID = 4  # how much more a word weighs in the id of a rule, or in what it cites
 
 
 def find(words: str) -> list[Entry]:

@@ -79,15 +79,11 @@ def check_idle(reason: str, *names: str) -> None:
 
 
 EXIT_USAGE = 2
-EXIT_DISAGREEMENT = 24
-"""Compiled code, or a solver, says something else than the rules on ints; never a verdict."""
+EXIT_DISAGREEMENT = 24  # compiled code, or a solver, says something else than the rules on ints; never a verdict
 
 EXIT_OUTPUT_CLOSED = 141
-EXIT_FAULT = 255
-"""A fault of kraftcheck itself, as in TLC; never a verdict."""
-
-SHOW_FAULTS = "KRAFTCHECK_TRACEBACK"
-"""Environment variable: when set, a fault of kraftcheck shows where it happened."""
+EXIT_FAULT = 255  # a fault of kraftcheck itself, as in TLC; never a verdict
+SHOW_FAULTS = "KRAFTCHECK_TRACEBACK"  # environment variable: when set, a fault of kraftcheck shows where it happened
 
 DISAGREEMENT = "a rule of words that depends on more than their values, or a fault of kraftcheck"
 """What makes an engine disagree with the rules."""
@@ -169,8 +165,7 @@ class Commands(click.Group):
         return name, command, rest
 
 
-NO_THREAD = "can't start new thread"
-"""What Python says where the system refuses a thread."""
+NO_THREAD = "can't start new thread"  # what Python says where the system refuses a thread
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

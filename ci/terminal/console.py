@@ -17,14 +17,9 @@ from rich.text import Text
 
 from kraftcheck.model.visible import visible, visible_lines
 
-GAP = 2
-"""Blanks between two columns."""
-
-LEAST_PROSE = 20
-"""Prose that has to be narrower than this is better read in a record."""
-
-INDENT = 4
-"""Blanks before the further lines of a record without titles."""
+GAP = 2  # blanks between two columns
+LEAST_PROSE = 20  # prose that has to be narrower than this is better read in a record
+INDENT = 4  # blanks before the further lines of a record without titles
 
 Line = Sequence[Text]
 Cell = str | Text
@@ -32,29 +27,19 @@ Cell = str | Text
 
 @frozen
 class Column:
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes:
-        title: above it; empty for none.
-        is_prose: whether an entry may be wrapped between words.
-        to_right: whether entries end at the right edge, as numbers do.
-    """
-
-    title: str = ""
-    is_prose: bool = False
-    to_right: bool = False
+    title: str = ""  # above it; empty for none
+    is_prose: bool = False  # whether an entry may be wrapped between words
+    to_right: bool = False  # whether entries end at the right edge, as numbers do
 
 
 @define
 class Table:
-    """Rows under columns, as a renderable of rich; `Screen.table` shows it.
+    """Rows under columns, as a renderable of rich; `Screen.table` shows it."""
 
-    Attributes:
-        columns: the columns.
-        rows: of each row, an entry for each column; markup in it is not read.
-    """
-
-    columns: Sequence[Column]
+    columns: Sequence[Column]  # the columns
+    # of each row, an entry for each column; markup in it is not read
     rows: list[tuple[Text, ...]] = field(factory=list)
 
     def add(self, *cells: Cell) -> None:
@@ -152,8 +137,7 @@ def _records(columns: Sequence[Column], rows: Sequence[Line], width: int) -> Ite
                 lead = Text()
 
 
-PLAIN_WIDTH = 130
-"""Width of tables in files and pipes, where there is no terminal to ask."""
+PLAIN_WIDTH = 130  # width of tables in files and pipes, where there is no terminal to ask
 
 COMMAND = re.compile(r" *[a-z]+: kraftcheck ")
 """A line that ends with a command is left whole, so that it can be copied."""

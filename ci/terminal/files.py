@@ -95,11 +95,8 @@ class DatasetPath(click.Path):
         return super().convert(local_path(value) if isinstance(value, str) else value, param, ctx)
 
 
-MAX_JSON_BYTES = 256 << 20
-"""The largest JSON document that is read: in memory it takes some ten times that."""
-
-MAX_NESTING = 100
-"""The deepest lists and objects of a document."""
+MAX_JSON_BYTES = 256 << 20  # the largest JSON document that is read: in memory it takes some ten times that
+MAX_NESTING = 100  # the deepest lists and objects of a document
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -222,8 +219,7 @@ def check_apart(**targets: str | Path | None) -> None:
         options[place] = option
 
 
-JSON_WIDTH = 120
-"""Characters of a line of a JSON document."""
+JSON_WIDTH = 120  # characters of a line of a JSON document
 
 
 def write_json(target: str, document: Any) -> None:
@@ -410,8 +406,7 @@ def check_folder(path: Path) -> None:
         raise Refusal(f"cannot write into the folder {path}: {reason}; choose another place") from error
 
 
-MARK = ".kraftcheck"
-"""The file that lists what a run wrote, one path a line."""
+MARK = ".kraftcheck"  # the file that lists what a run wrote, one path a line
 
 MOST_MARK_BYTES = 1 << 24
 

@@ -34,11 +34,8 @@ from kraftcheck.solvers.program.verdict import Incomplete, Unknown, Verdict
 
 EXIT_INTERRUPTED = 130
 
-GRACE_SECONDS = 1.0
-"""How long the main thread may unwind before the process is ended."""
-
-CHILD_SECONDS = 0.4
-"""How long children may take to end by themselves."""
+GRACE_SECONDS = 1.0  # how long the main thread may unwind before the process is ended
+CHILD_SECONDS = 0.4  # how long children may take to end by themselves
 
 LINE = b"kraftcheck: interrupted\n"
 
@@ -238,15 +235,10 @@ _DURATION = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d{1,3})?
 
 @frozen
 class Deadline:
-    """The moment at which work ends.
+    """The moment at which work ends."""
 
-    Attributes:
-        end: on the clock of `time.monotonic`.
-        text: the limit as it was given.
-    """
-
-    end: float
-    text: str
+    end: float  # on the clock of `time.monotonic`
+    text: str  # the limit as it was given
 
     @property
     def reason(self) -> str:

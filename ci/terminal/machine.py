@@ -8,14 +8,9 @@ import resource
 from collections.abc import Iterator
 from pathlib import Path
 
-OWN_MEMORY = 192 << 20
-"""Bytes that Python, the solvers' libraries and the compiler take beside the states of a search."""
-
-LEAST_MEMORY = 16 << 20
-"""Bytes that a search is given at least."""
-
-MOST_CORES = 256
-"""Workers that a command takes at most."""
+OWN_MEMORY = 192 << 20  # bytes that Python, the solvers' libraries and the compiler take beside the states of a search
+LEAST_MEMORY = 16 << 20  # bytes that a search is given at least
+MOST_CORES = 256  # workers that a command takes at most
 
 ROOT = Path("/")
 
@@ -78,8 +73,7 @@ def _read(path: Path) -> str:
         return ""
 
 
-NOWHERE = Path(os.devnull)
-"""Where nothing can be kept, which a run does without: the place of a user who has no home."""
+NOWHERE = Path(os.devnull)  # where nothing can be kept, which a run does without: the place of a user who has no home
 
 
 def cache_folder() -> Path:

@@ -39,21 +39,13 @@ def check_plot(path: Path) -> None:
 
 @frozen
 class LevelCost:
-    """What one level of an exploration took.
+    """What one level of an exploration took."""
 
-    Attributes:
-        states: that were new.
-        transitions: from the level before.
-        seconds: of the wall clock; 0: below what was measured.
-        memory: most bytes in use; 0: not measured.
-        files: bytes in files.
-    """
-
-    states: int
-    transitions: int
-    seconds: float
-    memory: int
-    files: int
+    states: int  # that were new
+    transitions: int  # from the level before
+    seconds: float  # of the wall clock; 0: below what was measured
+    memory: int  # most bytes in use; 0: not measured
+    files: int  # bytes in files
 
 
 def plot(path: Path, title: str, levels: Sequence[LevelCost], fired: Mapping[str, int]) -> None:

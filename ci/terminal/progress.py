@@ -30,28 +30,20 @@ Result = TypeVar("Result")
 
 @frozen
 class WholeSize:
-    """The size of a space that an earlier run explored whole.
+    """The size of a space that an earlier run explored whole."""
 
-    Attributes:
-        distinct, generated: states, and transitions with the initial states.
-    """
-
+    # distinct, generated: states, and transitions with the initial states
     distinct: int
     generated: int
 
 
 @define
 class Meter:
-    """Writes a line about an exploration: in place on a terminal, a plain line now and then elsewhere.
+    """Writes a line about an exploration: in place on a terminal, a plain line now and then elsewhere."""
 
-    Attributes:
-        stream: where to.
-        clock: seconds.
-        expected: the size of the space by an earlier run; None where there was none: then no time is estimated.
-    """
-
-    stream: TextIO
-    clock: Callable[[], float]
+    stream: TextIO  # where to
+    clock: Callable[[], float]  # seconds
+    # the size of the space by an earlier run; None where there was none: then no time is estimated
     expected: WholeSize | None = None
     _next: float = field(init=False)
     _last: tuple[float, int, int] = (0.0, 0, 0)
@@ -136,15 +128,10 @@ def duration(seconds: float) -> str:
 
 @define
 class ProgressTally:
-    """Writes how much of some work is done, as a `Meter` does.
+    """Writes how much of some work is done, as a `Meter` does."""
 
-    Attributes:
-        noun: what is counted.
-        meter: writes the lines.
-    """
-
-    noun: str
-    meter: Meter
+    noun: str  # what is counted
+    meter: Meter  # writes the lines
 
     def __call__(self, count: int, total: int) -> None:
         """Record the count, and write a line when one is due."""

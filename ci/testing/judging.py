@@ -46,41 +46,29 @@ from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Trace
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.walks.walker import WalkPlan
 
-RUNS, STEPS = 1000, 1000
-"""Walks, and their longest, where a request names none."""
+RUNS, STEPS = 1000, 1000  # walks, and their longest, where a request names none
 
 ENGINES = ("explore", "simulate", "hypothesis")
 
 
 @frozen
 class JudgementRequest:
-    """The request of a marker.
+    """The request of a marker."""
 
-    Attributes:
-        chosen: the system at its setting.
-        expect: property to the verdict it must have, in words; the others must hold.
-        engine: `explore` every state, `simulate` random walks in compiled code, or `hypothesis`, which draws on ints.
-        threads: of the engine.
-        runs, steps: how many runs, and the longest; None: 1,000 of walks, and the profile's of Hypothesis.
-        seed: of what is drawn.
-        strict: whether steps that a declared cap leaves out make a verdict incomplete.
-        symmetry, reduce: the reductions of an exploration, as the options have them.
-        fingerprint: of a system that does not come with kraftcheck, for two of these may have one name.
-        folder: where its module is found, seen from the working folder; empty: there.
-    """
-
-    chosen: Subject
-    expect: Mapping[str, str]
-    engine: str
-    threads: int
+    chosen: Subject  # the system at its setting
+    expect: Mapping[str, str]  # property to the verdict it must have, in words; the others must hold
+    engine: str  # `explore` every state, `simulate` random walks in compiled code, or `hypothesis`, which draws on ints
+    threads: int  # of the engine
+    # runs, steps: how many runs, and the longest; None: 1,000 of walks, and the profile's of Hypothesis
     runs: int | None
     steps: int | None
-    seed: int
-    strict: bool = False
+    seed: int  # of what is drawn
+    strict: bool = False  # whether steps that a declared cap leaves out make a verdict incomplete
+    # symmetry, reduce: the reductions of an exploration, as the options have them
     symmetry: str = OFF
     reduce: str = NONE
-    fingerprint: str = ""
-    folder: str = ""
+    fingerprint: str = ""  # of a system that does not come with kraftcheck, for two of these may have one name
+    folder: str = ""  # where its module is found, seen from the working folder; empty: there
 
     @classmethod
     def of(
@@ -140,32 +128,23 @@ def unjudged(request: JudgementRequest) -> list[str]:
 
 @frozen
 class PropertyJudgement:
-    """A property, judged.
+    """A property, judged."""
 
-    Attributes:
-        claim, kind: the property.
-        verdict: in words: `holds`, `refuted 3`, `vacuous`, `nothing found`.
-        engine, bound, states, seed: what the verdict is about; an exploration has no seed, and Hypothesis counts no
-            states: `none`.
-        text: why the item fails: the sentence, the trace, the files, the command that judges it again.
-        passed: whether the verdict is the one it must be.
-        judged_by: the worker whose exploration it was.
-        files: paths of the counterexample, by kind: `itf`, `html`.
-        again: the command.
-    """
-
+    # claim, kind: the property
     claim: str
     kind: str
-    verdict: str
+    verdict: str  # in words: `holds`, `refuted 3`, `vacuous`, `nothing found`
+    # engine, bound, states, seed: what the verdict is about; an exploration has no seed, and Hypothesis counts no
+    # states: `none`
     engine: str
     bound: str
     states: int | str
     seed: str
-    text: str
-    passed: bool
-    judged_by: str = field(default="main")
-    files: Mapping[str, str] = field(factory=dict)
-    again: str = ""
+    text: str  # why the item fails: the sentence, the trace, the files, the command that judges it again
+    passed: bool  # whether the verdict is the one it must be
+    judged_by: str = field(default="main")  # the worker whose exploration it was
+    files: Mapping[str, str] = field(factory=dict)  # paths of the counterexample, by kind: `itf`, `html`
+    again: str = ""  # the command
 
 
 def judgement(request: JudgementRequest, name: str, folder: Path, worker: str, artefacts: Path) -> PropertyJudgement:

@@ -59,32 +59,20 @@ from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, Refuted, worst_exit_code
 from kraftcheck.solvers.traces.render import lines
 
-TESTS, PAGE = "tests", "index.html"
-"""The folder of the tests, and the page, in the folder of `--out`."""
-
-IN_KAFKA = "metadata/src/test/java/org/apache/kafka/controller/"
-"""Where the tests belong in a checkout of Kafka."""
+TESTS, PAGE = "tests", "index.html"  # the folder of the tests, and the page, in the folder of `--out`
+IN_KAFKA = "metadata/src/test/java/org/apache/kafka/controller/"  # where the tests belong in a checkout of Kafka
 
 
 @frozen
 class Breach:
-    """A promise that a build newly breaks by a run of states and steps.
+    """A promise that a build newly breaks by a run of states and steps."""
 
-    Attributes:
-        name: system and promise, as files are named.
-        change: of the promise.
-        trace: in lines.
-        picture: the page of the run, with the release's rules beside it.
-        test: the source of its test; empty where it has none.
-        said: how the test ends on the build; why there is none.
-    """
-
-    name: str
-    change: PromiseChange
-    trace: tuple[str, ...]
-    picture: str
-    test: str
-    said: str
+    name: str  # system and promise, as files are named
+    change: PromiseChange  # of the promise
+    trace: tuple[str, ...]  # in lines
+    picture: str  # the page of the run, with the release's rules beside it
+    test: str  # the source of its test; empty where it has none
+    said: str  # how the test ends on the build; why there is none
 
     @property
     def shown(self) -> bool:
@@ -191,8 +179,7 @@ def _section(one: Breach) -> str:
 DECIDING, MOST_NAMED = ".controller.", 5
 """What the names of classes that decide have in them, and how many classes are named that nobody asked."""
 
-DOCUMENT_VERSION = 1
-"""Version of the JSON document."""
+DOCUMENT_VERSION = 1  # version of the JSON document
 
 FIRST, MORE = 4_000, 30_000
 """Steps of the first fuzz, whose answer comes at once, and of the one that follows where it shows nothing."""
@@ -200,11 +187,8 @@ FIRST, MORE = 4_000, 30_000
 SIZE = CheckSize(exhaustive=2, samples=20_000, seed=0)
 """The cases of the change builder: every one of up to two replicas, some of others."""
 
-ROUNDS = 3
-"""How many rounds of questions there are: a fuzz, single decisions, a longer fuzz."""
-
-SCOPE = "tiny"
-"""The scope of the explored systems."""
+ROUNDS = 3  # how many rounds of questions there are: a fuzz, single decisions, a longer fuzz
+SCOPE = "tiny"  # the scope of the explored systems
 
 EXPLORED = (*SYSTEMS, "replication")
 """The systems whose promises are asked: those that are put to the managers, and that of acknowledged records."""
@@ -280,30 +264,19 @@ class _Asking:
 
 @frozen
 class _Outcome:
-    """What is known of a build at the end.
+    """What is known of a build at the end."""
 
-    Attributes:
-        cases, differing: of the comparison with the rules of the release.
-        naming: the rule set that it is, looked for where it differs.
-        compared: by system, the verdicts of the release's rules and of that rule set.
-        complete: whether every round was asked.
-        beside: the answers that no rule is of; None where they were not asked.
-        images: the steps of a broker's image; None where they were not asked.
-        first: the method whose answer is the first that differs; empty where none does.
-        changed: the classes that are not those of the release.
-        idle: those of them that no question needed.
-    """
-
+    # cases, differing: of the comparison with the rules of the release
     cases: int
     differing: int
-    naming: Naming | None
-    compared: dict[str, Comparison]
-    complete: bool
-    beside: BesideRow | None = None
-    images: TourRow | None = None
-    first: str = ""
-    changed: Set[str] = frozenset()
-    idle: Set[str] = frozenset()
+    naming: Naming | None  # the rule set that it is, looked for where it differs
+    compared: dict[str, Comparison]  # by system, the verdicts of the release's rules and of that rule set
+    complete: bool  # whether every round was asked
+    beside: BesideRow | None = None  # the answers that no rule is of; None where they were not asked
+    images: TourRow | None = None  # the steps of a broker's image; None where they were not asked
+    first: str = ""  # the method whose answer is the first that differs; empty where none does
+    changed: Set[str] = frozenset()  # the classes that are not those of the release
+    idle: Set[str] = frozenset()  # those of them that no question needed
 
     @property
     def differs_beside(self) -> bool:

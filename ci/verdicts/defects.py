@@ -101,22 +101,15 @@ def _release_row(one: ReleaseSearch, faults: Sequence[str]) -> dict[str, Any]:
 
 @frozen
 class DefectJudgement:
-    """A defect and what was found.
+    """A defect and what was found."""
 
-    Attributes:
-        bug: the defect.
-        refuted: property to length of the shortest trace, with the defect.
-        base: property to verdict where the right rules do not hold in its scope.
-        distinct, seconds: size and time of the exploration with the defect.
-        cut: why that exploration is incomplete; None when it is complete.
-    """
-
-    bug: Bug
-    refuted: Mapping[str, int]
-    base: Mapping[str, str]
+    bug: Bug  # the defect
+    refuted: Mapping[str, int]  # property to length of the shortest trace, with the defect
+    base: Mapping[str, str]  # property to verdict where the right rules do not hold in its scope
+    # distinct, seconds: size and time of the exploration with the defect
     distinct: int
     seconds: float
-    cut: str | None = None
+    cut: str | None = None  # why that exploration is incomplete; None when it is complete
 
     def faults(self) -> list[str]:
         """The deviations from the expectation, in words; none where the defect is refuted exactly as expected."""

@@ -34,8 +34,7 @@ from kraftcheck.solvers.smt.queries import REFUTED, Effort
 from kraftcheck.solvers.smt.smtlib import installed
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, confirm_proven
 
-EXPLORED, FINITE = (2, 3), 5
-"""Numbers of brokers that are explored; the number for which the same is proven again."""
+EXPLORED, FINITE = (2, 3), 5  # numbers of brokers that are explored; the number for which the same is proven again
 
 
 def of_number(request: ProofRequest, number: int) -> ProofRequest:
@@ -95,26 +94,17 @@ EFFORT = Effort(timeout=120)
 
 @frozen
 class ProofRow:
-    """A proof of the check.
+    """A proof of the check."""
 
-    Attributes:
-        row: system, scope, rule set.
-        proofs: of every claim that was to be proven, whether it is.
-        queries, seconds: how many were answered, and in what time.
-        stopped: whether it was stopped before it was finished.
-        bounds: those that are not the scope's.
-        certified: whether cvc5 confirmed the certificate; None where it was not asked.
-        numbers: of a proof for any number of brokers, the numbers for which the same was found.
-    """
-
-    row: Row
-    proofs: Mapping[str, bool]
+    row: Row  # system, scope, rule set
+    proofs: Mapping[str, bool]  # of every claim that was to be proven, whether it is
+    # queries, seconds: how many were answered, and in what time
     queries: int
     seconds: float
-    stopped: bool
-    bounds: Mapping[str, int] = field(factory=dict)
-    certified: bool | None = None
-    numbers: tuple[int, ...] = ()
+    stopped: bool  # whether it was stopped before it was finished
+    bounds: Mapping[str, int] = field(factory=dict)  # those that are not the scope's
+    certified: bool | None = None  # whether cvc5 confirmed the certificate; None where it was not asked
+    numbers: tuple[int, ...] = ()  # of a proof for any number of brokers, the numbers for which the same was found
 
     @property
     def proven(self) -> list[str]:
@@ -225,16 +215,10 @@ class RowOptions:
 
 @frozen
 class ExploredRow:
-    """The search of a row.
+    """The search of a row."""
 
-    Attributes:
-        row: system, scope, rule set.
-        verdicts, distinct, generated, depth, seconds, compile_seconds, prunings, cut, audit: as of an `Exploration`.
-        document: the search as plain values; None where nobody asked.
-        nothing: properties that hold because no state or step is a case of them.
-    """
-
-    row: Row
+    row: Row  # system, scope, rule set
+    # verdicts, distinct, generated, depth, seconds, compile_seconds, prunings, cut, audit: as of an `Exploration`
     verdicts: tuple[PropertyVerdict, ...]
     distinct: int
     generated: int
@@ -244,8 +228,8 @@ class ExploredRow:
     prunings: tuple[Pruning, ...]
     cut: str | None
     audit: Audit
-    document: dict[str, Any] | None = None
-    nothing: frozenset[str] = frozenset()
+    document: dict[str, Any] | None = None  # the search as plain values; None where nobody asked
+    nothing: frozenset[str] = frozenset()  # properties that hold because no state or step is a case of them
 
     @property
     def stopped(self) -> bool:
@@ -280,21 +264,15 @@ class ExploredRow:
         )
 
 
-RowPart = ExploredRow | ProofRow
-"""What is printed of a row: its search first, then its proofs."""
+RowPart = ExploredRow | ProofRow  # what is printed of a row: its search first, then its proofs
 
 
 @define
 class CheckedRows:
-    """What was found of rows.
+    """What was found of rows."""
 
-    Attributes:
-        parts: searches and proofs, in the order of the rows.
-        runs: the verdicts of each beside the expected ones.
-    """
-
-    parts: list[RowPart] = field(factory=list)
-    runs: list[JudgedRun] = field(factory=list)
+    parts: list[RowPart] = field(factory=list)  # searches and proofs, in the order of the rows
+    runs: list[JudgedRun] = field(factory=list)  # the verdicts of each beside the expected ones
 
     def add(self, part: RowPart) -> str:
         """Add a search or a proof; returns its line."""

@@ -19,8 +19,7 @@ from kraftcheck.model.nearest import nearest
 
 FILE, PROJECT = "kraftcheck.toml", "pyproject.toml"
 MOST_BYTES = 1 << 18
-MOST_DOTS = 1000
-"""Dots in a line, at most: Python's parser takes time by their square."""
+MOST_DOTS = 1000  # dots in a line, at most: Python's parser takes time by their square
 
 ENGINES = ("explore", "prove", "simulate")
 VERDICT = re.compile(r"holds|vacuous|refuted( (0|[1-9]\d{0,6}))?", re.ASCII)
@@ -31,33 +30,23 @@ _ONLY = {"runs": "simulate", "steps": "simulate", "seed": "simulate", "timeout":
 
 @frozen
 class ConfiguredRun:
-    """A run of the table; its attributes are the keys.
+    """A run of the table; its attributes are the keys."""
 
-    Attributes:
-        system: a name, `module:NAME`, or `file.py:NAME` relative to the file of the table.
-        name: of the run; by default the system, its scope and its rules.
-        engine: which one judges.
-        scope, bounds, rules: the setting, as on the command line.
-        properties: the ones to judge; empty: all.
-        expect: the verdict that a property must have; all others must hold.
-        strict: whether what a declared cap cuts is incomplete too.
-        runs, steps, seed: of random walks.
-        timeout: seconds for each query of a proof.
-    """
-
-    system: str
-    name: str = ""
-    engine: str = "explore"
+    system: str  # a name, `module:NAME`, or `file.py:NAME` relative to the file of the table
+    name: str = ""  # of the run; by default the system, its scope and its rules
+    engine: str = "explore"  # which one judges
+    # scope, bounds, rules: the setting, as on the command line
     scope: str | None = None
     bounds: Mapping[str, int] = field(factory=dict)
     rules: str | None = None
-    properties: tuple[str, ...] = ()
-    expect: Mapping[str, str] = field(factory=dict)
-    strict: bool = False
+    properties: tuple[str, ...] = ()  # the ones to judge; empty: all
+    expect: Mapping[str, str] = field(factory=dict)  # the verdict that a property must have; all others must hold
+    strict: bool = False  # whether what a declared cap cuts is incomplete too
+    # runs, steps, seed: of random walks
     runs: int = 1000
     steps: int = 1000
     seed: int = 1
-    timeout: int = 600
+    timeout: int = 600  # seconds for each query of a proof
 
     @property
     def title(self) -> str:

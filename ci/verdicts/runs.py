@@ -41,21 +41,13 @@ from kraftcheck.solvers.walks.walker import WalkPlan
 
 @frozen
 class PreparedRun:
-    """A run that can be executed.
+    """A run that can be executed."""
 
-    Attributes:
-        configured: the row of the table.
-        name: the system, as it is found from the working folder; or itself, on another machine.
-        subject: the system at its setting.
-        ids: the properties that are judged.
-        folder: where the system is found, seen from the working folder; empty: there.
-    """
-
-    configured: ConfiguredRun
-    name: str | System
-    subject: Subject
-    ids: tuple[str, ...]
-    folder: str = ""
+    configured: ConfiguredRun  # the row of the table
+    name: str | System  # the system, as it is found from the working folder; or itself, on another machine
+    subject: Subject  # the system at its setting
+    ids: tuple[str, ...]  # the properties that are judged
+    folder: str = ""  # where the system is found, seen from the working folder; empty: there
 
     def request(self) -> ProofRequest:
         """What a prover is asked for."""
@@ -73,21 +65,13 @@ class PreparedRun:
 
 @frozen
 class ExecutedRun:
-    """A run with its verdicts.
+    """A run with its verdicts."""
 
-    Attributes:
-        prepared: the run.
-        judged: its verdicts.
-        document: the engine's report as plain values.
-        size: what was covered, in words.
-        program: what was judged, for drawings of traces; None where that is on another machine.
-    """
-
-    prepared: PreparedRun
-    judged: JudgedRun
-    document: Mapping[str, Any]
-    size: str
-    program: Program | None
+    prepared: PreparedRun  # the run
+    judged: JudgedRun  # its verdicts
+    document: Mapping[str, Any]  # the engine's report as plain values
+    size: str  # what was covered, in words
+    program: Program | None  # what was judged, for drawings of traces; None where that is on another machine
 
 
 def prepare(table: RunTable, number: int) -> PreparedRun:
@@ -179,28 +163,20 @@ def folder_name(prepared: PreparedRun) -> str:
 
 @frozen
 class CheckOptions:
-    """The options of the check that a table takes.
+    """The options of the check that a table takes."""
 
-    Attributes:
-        systems, scopes, rules: which of its runs; empty: all.
-        workers, memory: of each run.
-        out: the folder for counterexamples.
-        quiet: no progress.
-        documented: whether the document is wanted.
-        shard: which part of the runs.
-        cluster: where runs are executed; None: here, one by one.
-    """
-
+    # systems, scopes, rules: which of its runs; empty: all
     systems: Sequence[str]
     scopes: Sequence[str]
     rules: Sequence[str]
+    # workers, memory: of each run
     workers: int
     memory: int
-    out: Path | None = None
-    quiet: bool = True
-    documented: bool = True
-    shard: Shard = WHOLE
-    cluster: Cluster | None = None
+    out: Path | None = None  # the folder for counterexamples
+    quiet: bool = True  # no progress
+    documented: bool = True  # whether the document is wanted
+    shard: Shard = WHOLE  # which part of the runs
+    cluster: Cluster | None = None  # where runs are executed; None: here, one by one
 
 
 @frozen

@@ -39,13 +39,9 @@ def where(graph: Graph, claim: Places) -> AnySet:
 
 @frozen
 class _Members(OfAnyNumber):
-    """A finite collection of brokers of any number.
+    """A finite collection of brokers of any number."""
 
-    Attributes:
-        members: of each broker whether it is a member.
-    """
-
-    members: Any
+    members: Any  # of each broker whether it is a member
 
     @property
     def graph(self) -> Graph:

@@ -179,8 +179,7 @@ def _rebuilt(shape: Any, words: tuple[Any, ...]) -> Any:
 
 _REFUSED = object()
 
-_LOST = -1 << 55
-"""The first word of a map that has lost a value: below every domain, so that no cap covers it."""
+_LOST = -1 << 55  # the first word of a map that has lost a value: below every domain, so that no cap covers it
 
 
 @frozen

@@ -21,8 +21,7 @@ FULL_SLOT = 8
 """As many ids share a slot as a list; one more makes a tree of it, or a larger table."""
 
 _SMALLEST_WITH_TREES = 64
-_LARGEST_SPLIT_LIST = 6
-"""A half of a tree that is split is a list again, up to this many ids."""
+_LARGEST_SPLIT_LIST = 6  # a half of a tree that is split is a list again, up to this many ids
 
 
 def hash_order(listed: Sequence[int], added: Iterable[int] = ()) -> tuple[int, ...]:
@@ -135,19 +134,12 @@ class _Slot:
 
 @define
 class _Tree:
-    """A red-black tree of ids, sorted by hash: what an insertion leaves as the root, and below which parent.
+    """A red-black tree of ids, sorted by hash: what an insertion leaves as the root, and below which parent."""
 
-    Attributes:
-        root: the id at the root; None of an empty tree.
-        children: of each id the smaller child and the larger one.
-        parents: of each id but the root.
-        red: the ids that are red.
-    """
-
-    root: int | None = None
-    children: dict[int, list[int | None]] = Factory(dict)
-    parents: dict[int, int] = Factory(dict)
-    red: set[int] = Factory(set)
+    root: int | None = None  # the id at the root; None of an empty tree
+    children: dict[int, list[int | None]] = Factory(dict)  # of each id the smaller child and the larger one
+    parents: dict[int, int] = Factory(dict)  # of each id but the root
+    red: set[int] = Factory(set)  # the ids that are red
 
     def add(self, broker: int) -> int | None:
         """Add an id; its parent before the tree is balanced, None for the first."""

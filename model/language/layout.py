@@ -219,8 +219,7 @@ def below(domain: Domain) -> str | None:
     return domain.below if isinstance(domain, Counter | Endless) else None
 
 
-_LEAVES = (*DOMAINS, Anything, Filled, Term)
-"""Records that are leaves."""
+_LEAVES = (*DOMAINS, Anything, Filled, Term)  # records that are leaves
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -321,7 +320,7 @@ class Layout:
                 raise LayoutError(f"{where}; use at most 63 bits")
             if used % WORD_BITS + domain.bits > WORD_BITS:
                 used += WORD_BITS - used % WORD_BITS
-            # A field of one value needs no bits, and must not be placed in a word beyond the last.
+            # a field of one value needs no bits, and must not be placed in a word beyond the last.
             slots.append(Slot(path, domain, *(divmod(used, WORD_BITS) if domain.bits else (0, 0))))
             used += domain.bits
         words = max(1, -(-used // WORD_BITS)) if self.packed else 0

@@ -31,8 +31,7 @@ def _refusing(what: str, instead: str) -> Callable[..., Any]:
     return method
 
 
-_MEMBER_NAMES = frozenset({"name", "_name_", "_value_"})
-"""What tells a member of an enumeration from a word."""
+_MEMBER_NAMES = frozenset({"name", "_name_", "_value_"})  # what tells a member of an enumeration from a word
 
 _INT_NAMES = frozenset(name for name in dir(int) if not name.startswith("_"))
 

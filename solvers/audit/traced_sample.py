@@ -108,14 +108,10 @@ def _draw(*key: object) -> int:
 
 @define
 class _Ways:
-    """The ways that the rules of a program take with words.
-
-    Attributes:
-        state: words of a state that are no terms of the program.
-    """
+    """The ways that the rules of a program take with words."""
 
     program: Program
-    state: Any = field(init=False)
+    state: Any = field(init=False)  # words of a state that are no terms of the program
     _graph: Graph = field(init=False, factory=Graph)
     _steps: dict[str, Step] = field(init=False, factory=dict)
     _ways: dict[str, Way] = field(init=False, factory=dict)

@@ -234,14 +234,9 @@ _LOADS = (0.8, 0.85, 0.9)
 Above it some run of full lines is soon longer than a tag can say; beyond the last, lookups take too long.
 """
 
-_FIRST = (8, 1)
-"""Factor and exponent of two of the lines of the first table."""
-
-_SMALL = 1 / 8
-"""Share of the budget up to which a table is doubled: a small step costs as much work for less room."""
-
-_LARGE = 1 / 2
-"""Share of the budget from which on a table grows by the smallest steps."""
+_FIRST = (8, 1)  # factor and exponent of two of the lines of the first table
+_SMALL = 1 / 8  # share of the budget up to which a table is doubled: a small step costs as much work for less room
+_LARGE = 1 / 2  # share of the budget from which on a table grows by the smallest steps
 
 
 class OutOfMemoryError(RuntimeError):
@@ -250,23 +245,17 @@ class OutOfMemoryError(RuntimeError):
 
 @frozen
 class _Form:
-    """What a table of some lines looks like.
+    """What a table of some lines looks like."""
 
-    Attributes:
-        factor, exponent: it has `factor << exponent` lines.
-        span: bits of the product below those that say the line.
-        first, tag: bytes of the first part of an entry, bits of its tag.
-        entry: bytes of an entry.
-        load: share of the entries that is used before the table grows.
-    """
-
+    # factor, exponent: it has `factor << exponent` lines
     factor: int
     exponent: int
-    span: int
+    span: int  # bits of the product below those that say the line
+    # first, tag: bytes of the first part of an entry, bits of its tag
     first: int
     tag: int
-    entry: int
-    load: float
+    entry: int  # bytes of an entry
+    load: float  # share of the entries that is used before the table grows
 
     @classmethod
     def of(cls, bucket_bits: int, other_bytes: int, budget: int, factor: int, exponent: int) -> _Form:

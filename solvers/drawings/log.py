@@ -30,8 +30,7 @@ PARTITION = "\0"
 GONE = -1
 """Stands for the state of a partition that is deleted."""
 
-_BROKER = re.compile(r"\b(?:broker|leader) (\d+)\b")
-"""The broker that an event's words name."""
+_BROKER = re.compile(r"\b(?:broker|leader) (\d+)\b")  # the broker that an event's words name
 
 BROKER_STATES = ("live", "fenced", "shut down", "starting", "shutting down", "gone")
 """What a broker does, by the number that stands for it."""

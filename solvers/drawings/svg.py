@@ -35,20 +35,13 @@ svg { color: #e6edf3 } .paper { fill: #0d1117 } .sent { stroke: #0d1117 }
 
 @frozen
 class _Grid:
-    """Where things stand.
+    """Where things stand."""
 
-    Attributes:
-        left: left edges of the columns, and the right edge of the last.
-        actions: height of the longest action in lines.
-        top: upper edge of the lanes.
-        bottom: lower edge of the lanes.
-    """
-
-    left: tuple[float, ...]
-    actions: int
+    left: tuple[float, ...]  # left edges of the columns, and the right edge of the last
+    actions: int  # height of the longest action in lines
     strip_top: float
-    top: float
-    bottom: float
+    top: float  # upper edge of the lanes
+    bottom: float  # lower edge of the lanes
 
     def middle(self, column: int) -> float:
         """The horizontal middle of a column."""

@@ -211,8 +211,7 @@ _ON_INTS = "kraftcheck.model.controller."
 """The controller in full, which no system explores: there an `if` decides about what is asked, and not about rules."""
 
 
-_RUNNING = threading.Lock()
-"""Held by whoever has a mutant put into the running rules."""
+_RUNNING = threading.Lock()  # held by whoever has a mutant put into the running rules
 
 
 class StaleMutantError(LookupError):

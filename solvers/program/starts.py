@@ -200,18 +200,14 @@ def described_states(layout: Layout, state: Sequence[Term], parts: Sequence[Term
 
 @define
 class _Enumeration:
-    """Gives the fields of a layout values, in order.
+    """Gives the fields of a layout values, in order."""
 
-    Attributes:
-        layout, state, conjuncts: what is described.
-        spans: smallest and largest value of each field that is still possible.
-        about: for each field the conjuncts that read it, and what they need.
-    """
-
+    # layout, state, conjuncts: what is described
     layout: Layout
     state: Sequence[Term]
     conjuncts: Sequence[Term]
-    spans: list[tuple[int, int]] = field(init=False)
+    spans: list[tuple[int, int]] = field(init=False)  # smallest and largest value of each field that is still possible
+    # for each field the conjuncts that read it, and what they need
     about: list[tuple[list[Term], list[Term]]] = field(init=False)
 
     def __attrs_post_init__(self) -> None:

@@ -60,8 +60,7 @@ _LOAD = 0.65
 _LEAST_ROWS = 256
 _FIRST_TABLE = 512
 _MOST_STATES = NO_PARENT // SHARDS
-_PAGE_ROWS = 4096
-"""Rows are a multiple of it, so that no two shards write to the same page."""
+_PAGE_ROWS = 4096  # rows are a multiple of it, so that no two shards write to the same page
 
 
 class Shard:

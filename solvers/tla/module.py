@@ -91,8 +91,7 @@ def as_set(term: Term, text: str) -> str:
     return bits_text(term.value) if term.op == "const" else f"BitsOf({text})"
 
 
-_TO_OTHERS = frozenset({"member", "count", "lowest", "eq"})
-"""What gives no mask."""
+_TO_OTHERS = frozenset({"member", "count", "lowest", "eq"})  # what gives no mask
 
 _ON_SETS: Mapping[str, tuple[tuple[int, ...], Callable[[Sequence[str]], str]]] = {
     "band": ((0, 1), lambda args: f"({args[0]} \\cap {args[1]})"),

@@ -54,19 +54,15 @@ Ways = npt.NDArray[np.int32]
 
 @frozen
 class Numbering:
-    """The numbers of the states of a run, whose buckets are dealt out to a number of parts.
+    """The numbers of the states of a run, whose buckets are dealt out to a number of parts."""
 
-    Attributes:
-        levels, buckets: how many.
-        parts: neighbouring buckets are together in a part, as they are in a task.
-        starts: for each bucket, and for each depth within it, the first number; then how many states there are.
-        finer: for each depth the rows before each of the level's own buckets, then all; None where these are not finer.
-    """
-
+    # levels, buckets: how many
     levels: int
     buckets: int
-    parts: int
+    parts: int  # neighbouring buckets are together in a part, as they are in a task
+    # for each bucket, and for each depth within it, the first number; then how many states there are
     starts: Numbers = field(eq=False)
+    # for each depth the rows before each of the level's own buckets, then all; None where these are not finer
     finer: tuple[Numbers | None, ...] = field(eq=False)
 
     @classmethod
@@ -132,14 +128,9 @@ class Numbering:
 
 
 STATES_AT_ONCE = 4096
-SPLIT_STATES = 1 << 18
-"""States whose steps one task of the first stage lists, about."""
-
-WINDOW_STATES = 1 << 19
-"""States of neighbouring buckets among which a task looks targets up together, about."""
-
-NODES = FRAME - 1
-"""The bucket of a row that has states of a region, each as `NODE` numbers."""
+SPLIT_STATES = 1 << 18  # states whose steps one task of the first stage lists, about
+WINDOW_STATES = 1 << 19  # states of neighbouring buckets among which a task looks targets up together, about
+NODES = FRAME - 1  # the bucket of a row that has states of a region, each as `NODE` numbers
 
 NODE = ("number", "enabled", "allowed", "flags")
 """A state of a region: its number, what it enables that is not excused, what is not excused, `WAITING` and `CUT`."""
@@ -152,19 +143,14 @@ HEAD = NODES - 1
 
 @frozen
 class ArcsJob:
-    """The job.
-
-    Attributes:
-        numbering: the numbers of the states, and the parts, one for each task of the second stage.
-        splits: for each task of the first stage the groups that it expands: depth, first group, the one after the last.
-        question: the liveness property whose region is listed; None: the ways back are.
-    """
+    """The job."""
 
     folder: str
-    numbering: Numbering
+    numbering: Numbering  # the numbers of the states, and the parts, one for each task of the second stage
     visited: tuple[StoredLevel, ...]
+    # for each task of the first stage the groups that it expands: depth, first group, the one after the last
     splits: tuple[tuple[int, int, int], ...]
-    question: RegionQuestion | None = None
+    question: RegionQuestion | None = None  # the liveness property whose region is listed; None: the ways back are
 
 
 def splits_of(visited: Sequence[StoredLevel]) -> tuple[tuple[int, int, int], ...]:

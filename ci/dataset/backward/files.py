@@ -27,13 +27,9 @@ from kraftcheck.solvers.liveness.fair import StoppedError
 
 @define
 class PartWriter(ParquetFile):
-    """Writes columns of numbers, some row groups.
+    """Writes columns of numbers, some row groups."""
 
-    Attributes:
-        kind: what they are, for the name; attempts of the same task have different names.
-    """
-
-    kind: str
+    kind: str  # what they are, for the name; attempts of the same task have different names
 
     def __attrs_post_init__(self) -> None:
         """Draw the name."""
@@ -98,19 +94,14 @@ def _file(document: Any) -> LevelFile | None:
 
 @frozen
 class PartFiles:
-    """The files of a part.
+    """The files of a part."""
 
-    Attributes:
-        arcs: those to its states.
-        marks: of its states, in the order of their numbers; None: it has no states.
-        leaves: what leads out of the explored states or out of a domain, of any part.
-        nodes: the states of a region.
-    """
-
-    arcs: LevelFile | None = field(converter=_file)
+    arcs: LevelFile | None = field(converter=_file)  # those to its states
+    # of its states, in the order of their numbers; None: it has no states
     marks: LevelFile | None = field(converter=_file)
+    # what leads out of the explored states or out of a domain, of any part
     leaves: LevelFile | None = field(converter=_file)
-    nodes: LevelFile | None = field(converter=_file)
+    nodes: LevelFile | None = field(converter=_file)  # the states of a region
 
 
 NAMES = tuple(one.name for one in fields(PartFiles))
@@ -128,14 +119,10 @@ def document_of(rounds: int) -> str:
 
 @frozen
 class Round:
-    """What a round left.
-
-    Attributes:
-        counts: numbers that the search needs of it; the first is that of its rows.
-    """
+    """What a round left."""
 
     parts: tuple[PartFiles, ...]
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # numbers that the search needs of it; the first is that of its rows
 
 
 def _rounds(document: Any) -> tuple[tuple[Any, int], dict[str, Round]]:
@@ -155,24 +142,16 @@ _NAME = matching(re.compile("[a-z0-9][a-z0-9_-]{0,99}", re.ASCII))
 
 @define
 class RoundLog:
-    """The rounds of a search.
-
-    Attributes:
-        of: what they belong to; those of anything else are dropped.
-        stop: set from outside; then no further round is computed, but StoppedError raised.
-        report: called after each round that is computed with how many there were, and the rows of this one.
-        check: refuses to write once another driver may have taken over.
-        rounds: finished so far, those before a stop among them.
-        computed: those that were not.
-    """
+    """The rounds of a search."""
 
     folder: AnyPath
-    of: Any
-    stop: threading.Event
+    of: Any  # what they belong to; those of anything else are dropped
+    stop: threading.Event  # set from outside; then no further round is computed, but StoppedError raised
+    # called after each round that is computed with how many there were, and the rows of this one
     report: Callable[[int, int], None]
-    check: Callable[[], None]
-    rounds: int = 0
-    computed: int = 0
+    check: Callable[[], None]  # refuses to write once another driver may have taken over
+    rounds: int = 0  # finished so far, those before a stop among them
+    computed: int = 0  # those that were not
     _kept: dict[str, Round] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:

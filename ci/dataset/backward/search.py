@@ -34,8 +34,7 @@ from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.backward import Recoverability, RecoverabilityFinding
 
-PART_TRANSITIONS = 1 << 23
-"""Transitions of the explored states for each task that lists arcs, about."""
+PART_TRANSITIONS = 1 << 23  # transitions of the explored states for each task that lists arcs, about
 
 HERE_TRANSITIONS = 1 << 20
 """Transitions up to which one thread of this process lists the arcs: a job of many tasks would take longer."""
@@ -96,14 +95,9 @@ def arcs_in(parts: Sequence[PartFiles]) -> int:
     return sum(part.arcs.rows for part in parts if part.arcs is not None)
 
 
-FOLDER = "backward"
-"""Below a run's folder, until every property is judged."""
-
-PIECE = 1 << 20
-"""Marks that are looked at together."""
-
-Marks = npt.NDArray[Any]
-"""The marks of states by their number, as narrow as the kernel keeps them."""
+FOLDER = "backward"  # below a run's folder, until every property is judged
+PIECE = 1 << 20  # marks that are looked at together
+Marks = npt.NDArray[Any]  # the marks of states by their number, as narrow as the kernel keeps them
 
 
 @frozen
@@ -120,21 +114,15 @@ class Bits:
 
 @define
 class CommittedBackward:
-    """One backward search over a committed run.
-
-    Attributes:
-        memory: bytes that arcs may take in this process.
-        report: called after each round with its number and how many marks rose in it.
-        resumed: rounds that were there from a search before; None: not even arcs were.
-    """
+    """One backward search over a committed run."""
 
     runner: JobRunner
     log: CommitLog
     commits: Sequence[Commit]
     program: Program
-    memory: int
-    report: Callable[[int, int], None]
-    resumed: int | None = None
+    memory: int  # bytes that arcs may take in this process
+    report: Callable[[int, int], None]  # called after each round with its number and how many marks rose in it
+    resumed: int | None = None  # rounds that were there from a search before; None: not even arcs were
     _rounds: RoundLog = field(init=False)
     _bits: Bits = field(init=False)
     _listing: Listing = field(init=False)

@@ -65,8 +65,7 @@ def repair(log: CommitLog) -> str:
     return f"repaired: level {damaged} and later ones are explored again: {why}"
 
 
-GROUPS = 4
-"""Most row groups of a level that candidates are read from."""
+GROUPS = 4  # most row groups of a level that candidates are read from
 
 
 class CommittedSpace(CommittedOrigins):
@@ -240,8 +239,7 @@ def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: boo
         log.begin(of, decoding(traced))
 
 
-STOP_SECONDS = 0.5
-"""How long a signal that others have got may take to arrive here."""
+STOP_SECONDS = 0.5  # how long a signal that others have got may take to arrive here
 
 
 def _search(

@@ -30,14 +30,9 @@ from kraftcheck.solvers.blocks.expansion import Descent
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockSpec
 from kraftcheck.solvers.program.verdict import PackedRun
 
-SPLIT_ROWS = 1 << 20
-"""States that one task of the first stage expands, at most about."""
-
-SMALL_SPLIT_ROWS = 1 << 13
-"""States below which a further task costs more than it saves."""
-
-TARGET_CANDIDATES = 1 << 21
-"""Candidates that one task of the second stage sifts, about."""
+SPLIT_ROWS = 1 << 20  # states that one task of the first stage expands, at most about
+SMALL_SPLIT_ROWS = 1 << 13  # states below which a further task costs more than it saves
+TARGET_CANDIDATES = 1 << 21  # candidates that one task of the second stage sifts, about
 
 CANDIDATES_OF_A_STATE = 8
 """Candidates that the expansion of a state gives, about.
@@ -48,27 +43,20 @@ A count would depend on what workers had in memory, and the files of a level mus
 BUCKETS_OF_A_TASK = 2
 """Buckets that each task of the second stage gets at least, so that none gets twice as much as another."""
 
-TARGET_VISITED = 1 << 23
-"""Visited states that one task of the second stage reads, about."""
+TARGET_VISITED = 1 << 23  # visited states that one task of the second stage reads, about
 
 
 @frozen
 class JobResult:
-    """The result of the job of a level: never states, only the content of each file.
-
-    Attributes:
-        frames: the frames of its expansions, one row a task; ids in claims are of the level before.
-        expanded: states that they expanded.
-        claims: the first state of each claim about states.
-        cost: seconds, tasks, candidates, bytes shuffled and spilled.
-    """
+    """The result of the job of a level: never states, only the content of each file."""
 
     files: tuple[LevelFile, ...]
     groups: Groups
+    # the frames of its expansions, one row a task; ids in claims are of the level before
     frames: npt.NDArray[np.int64] = field(eq=False)
-    expanded: int
-    claims: Mapping[int, int]
-    cost: Mapping[str, float]
+    expanded: int  # states that they expanded
+    claims: Mapping[int, int]  # the first state of each claim about states
+    cost: Mapping[str, float]  # seconds, tasks, candidates, bytes shuffled and spilled
 
 
 class UnfinishedLevelError(RuntimeError):

@@ -34,8 +34,7 @@ from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
 
-INITIAL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-"""The mark of an initial state."""
+INITIAL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the mark of an initial state
 
 
 @frozen
@@ -54,30 +53,20 @@ class BlockPlan:
 
 @define
 class DatasetRun:
-    """A distributed search and its result, as `kraftcheck.solvers.exploration.explore.SearchResult`.
+    """A distributed search and its result, as `kraftcheck.solvers.exploration.explore.SearchResult`."""
 
-    Attributes:
-        kernel: the program, and the places of its counters.
-        blocks: functions on blocks, on the driver.
-        budget: resources, and where to stop: between levels only.
-        stop: set from outside to end it.
-        handover: states of the first level that is left to it.
-        handed_over: the first depth that the engine expanded; None: none.
-        cut: why the search is not complete; None when it is.
-        recoverability, liveness: what searches found about `recovers` and liveness properties.
-    """
-
-    kernel: Planned
-    blocks: BlockKernel
+    kernel: Planned  # the program, and the places of its counters
+    blocks: BlockKernel  # functions on blocks, on the driver
     log: CommitLog
-    budget: SearchBudget
-    stop: threading.Event
+    budget: SearchBudget  # resources, and where to stop: between levels only
+    stop: threading.Event  # set from outside to end it
     report: Callable[[SearchProgress, Commit | None], None]
     engine: str = "spark"
-    handover: int = HANDOVER
+    handover: int = HANDOVER  # states of the first level that is left to it
     commits: list[Commit] = field(factory=list)
-    handed_over: int | None = None
-    cut: str | None = None
+    handed_over: int | None = None  # the first depth that the engine expanded; None: none
+    cut: str | None = None  # why the search is not complete; None when it is
+    # recoverability, liveness: what searches found about `recovers` and liveness properties
     recoverability: Recoverability = NOT_SEARCHED
     liveness: Liveness = NO_LIVENESS_SEARCH
     _start_time: float = field(factory=time.monotonic)

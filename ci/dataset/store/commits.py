@@ -63,14 +63,10 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @frozen
 class Lease:
-    """A lease that this driver took.
-
-    Attributes:
-        token: drawn when it was taken; nobody else's.
-    """
+    """A lease that this driver took."""
 
     path: AnyPath
-    token: str
+    token: str  # drawn when it was taken; nobody else's
 
     def holds(self) -> bool:
         """Whether the file still names this driver."""
@@ -295,15 +291,10 @@ def identity(chosen: Subject, traced: Program, bucket_bits: int) -> dict[str, An
 
 @frozen
 class CommitLog:
-    """The log in a folder.
+    """The log in a folder."""
 
-    Attributes:
-        out: the run's folder; absolute, as workers have working folders of their own.
-        lease: this driver's lease on it; None: it is only read.
-    """
-
-    out: AnyPath = field(converter=absolute)
-    lease: Lease | None = None
+    out: AnyPath = field(converter=absolute)  # the run's folder; absolute, as workers have working folders of their own
+    lease: Lease | None = None  # this driver's lease on it; None: it is only read
 
     @property
     def run_file(self) -> AnyPath:

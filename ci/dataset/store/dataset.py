@@ -57,16 +57,12 @@ def damage_refused() -> Iterator[None]:
 
 @frozen
 class Dataset:
-    """A folder that an exploration left.
-
-    Attributes:
-        of: what was explored, by name.
-    """
+    """A folder that an exploration left."""
 
     log: CommitLog
     commits: tuple[Commit, ...]
     table: DecodingTable
-    of: Mapping[str, Any]
+    of: Mapping[str, Any]  # what was explored, by name
 
     @classmethod
     def open(cls, out: AnyPath, *, verify: bool = True) -> Dataset:

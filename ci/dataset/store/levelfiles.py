@@ -45,16 +45,12 @@ Table = npt.NDArray[np.void]
 
 @frozen
 class BucketRange:
-    """Neighbouring buckets: all states whose hashes begin with the bits of one of them.
+    """Neighbouring buckets: all states whose hashes begin with the bits of one of them."""
 
-    Attributes:
-        lo, hi: the first, and the one after the last.
-        bits: of a bucket's number.
-    """
-
+    # lo, hi: the first, and the one after the last
     lo: int
     hi: int
-    bits: int
+    bits: int  # of a bucket's number
 
     def of(self, bits: int) -> BucketRange:
         """The buckets whose numbers have so many bits, as few as hold all states of these."""
@@ -75,16 +71,12 @@ class RowGroup:
 
 @frozen
 class Groups(Sequence[RowGroup]):
-    """The places of the buckets of a level.
-
-    Attributes:
-        table: for each bucket that has rows a `PLACE`, with the number of its file among them.
-        bits: of a bucket's number; a later level may have more of them.
-    """
+    """The places of the buckets of a level."""
 
     files: tuple[str, ...]
+    # for each bucket that has rows a `PLACE`, with the number of its file among them
     table: Table = field(eq=cmp_using(eq=np.array_equal), repr=False)
-    bits: int
+    bits: int  # of a bucket's number; a later level may have more of them
 
     @classmethod
     def empty(cls, bits: int) -> Groups:
@@ -190,17 +182,10 @@ def cuts(rows: npt.NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
 
 
 COMPRESSION = "lz4"
-GROUP_ROWS = 1 << 13
-"""Rows up to which neighbouring buckets share a row group."""
-
-PART_BYTES = 8 << 20
-"""Bytes that are read at once to compute a digest; of a store each part is a request."""
-
-MOST_ROWS, MOST_BYTES = 1 << 40, 1 << 46
-"""Rows and bytes of a file, at most: sums over a dataset stay within 64 bits."""
-
-ROWS_OF_A_BYTE = 32
-"""Rows of 8 bytes that LZ4 makes a byte of, at most."""
+GROUP_ROWS = 1 << 13  # rows up to which neighbouring buckets share a row group
+PART_BYTES = 8 << 20  # bytes that are read at once to compute a digest; of a store each part is a request
+MOST_ROWS, MOST_BYTES = 1 << 40, 1 << 46  # rows and bytes of a file, at most: sums over a dataset stay within 64 bits
+ROWS_OF_A_BYTE = 32  # rows of 8 bytes that LZ4 makes a byte of, at most
 
 NO_PARENT = -1
 NO_ACTION = 0xFFFF
@@ -233,8 +218,7 @@ def schema(words: int, claim_words: int) -> pa.Schema:
     return pa.schema(columns)
 
 
-COLUMN = re.compile(r"id|parent|action|w[0-9]{1,2}|claims[0-9]{1,3}", re.ASCII)
-"""The name of a column of a level file."""
+COLUMN = re.compile(r"id|parent|action|w[0-9]{1,2}|claims[0-9]{1,3}", re.ASCII)  # the name of a column of a level file
 
 
 @define
@@ -298,18 +282,13 @@ class ParquetFile:
 
 @define
 class LevelWriter(ParquetFile):
-    """Writes one file of a level.
+    """Writes one file of a level."""
 
-    Attributes:
-        task: its number, for the name; attempts of the same task have different names.
-        claims: for each claim that a state shows, the first that was written.
-    """
-
-    task: int
+    task: int  # its number, for the name; attempts of the same task have different names
     words: int
     claim_words: int
     groups: list[RowGroup] = field(factory=list)
-    claims: dict[int, int] = field(factory=dict)
+    claims: dict[int, int] = field(factory=dict)  # for each claim that a state shows, the first that was written
     _pending: list[Any] = field(factory=list)
     _pending_rows: int = 0
     _row_groups: int = 0
@@ -463,8 +442,7 @@ def verify(folder: AnyPath, file: LevelFile) -> str | None:
     return None if rows == file.rows else f"{path}: {rows:,} rows instead of {file.rows:,}"
 
 
-Sight: TypeAlias = tuple[str, str]
-"""A driver's lease as workers look at it: where it is, and its token."""
+Sight: TypeAlias = tuple[str, str]  # a driver's lease as workers look at it: where it is, and its token
 
 
 _KINDS: dict[str, Any] = {
@@ -539,27 +517,16 @@ class StoredLevel:
 
 @frozen
 class LevelJob:
-    """One level's job.
+    """One level's job."""
 
-    Attributes:
-        depth: of the states that it finds.
-        folder: where they go.
-        frontier: the level that is expanded.
-        splits: for each task of the first stage the groups that it expands.
-        targets: tasks of the second stage.
-        bits: of the number of a bucket of the states that it finds.
-        cores: that it was planned for; the order of the rows depends on it.
-        sight: what a task has to see of the run before it writes; None: nothing.
-        descent: the digests of the level that is expanded and of the one before; None: workers keep no memo for it.
-    """
-
-    depth: int
-    folder: str
-    frontier: str
-    splits: tuple[Groups, ...] = field(eq=False)
+    depth: int  # of the states that it finds
+    folder: str  # where they go
+    frontier: str  # the level that is expanded
+    splits: tuple[Groups, ...] = field(eq=False)  # for each task of the first stage the groups that it expands
     visited: tuple[StoredLevel, ...]
-    targets: int
-    bits: int
-    cores: int
-    sight: Sight | None = None
+    targets: int  # tasks of the second stage
+    bits: int  # of the number of a bucket of the states that it finds
+    cores: int  # that it was planned for; the order of the rows depends on it
+    sight: Sight | None = None  # what a task has to see of the run before it writes; None: nothing
+    # the digests of the level that is expanded and of the one before; None: workers keep no memo for it
     descent: Descent | None = None

@@ -36,8 +36,7 @@ from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
 
 SEAL = "sha256"
 
-MOST_BYTES = 1 << 24
-"""Bytes of a document, at most: in memory it takes some thirty times that."""
+MOST_BYTES = 1 << 24  # bytes of a document, at most: in memory it takes some thirty times that
 
 T = TypeVar("T")
 
@@ -131,14 +130,10 @@ PLACE_BITS = 48
 
 @frozen(order=True)
 class StatePlace:
-    """A state of a dataset.
-
-    Attributes:
-        id: its number there: bucket and row.
-    """
+    """A state of a dataset."""
 
     depth: int
-    id: int
+    id: int  # its number there: bucket and row
 
     @classmethod
     def of(cls, number: int) -> StatePlace:
@@ -148,37 +143,25 @@ class StatePlace:
 
 @frozen
 class PlacedOccurrence:
-    """Where a claim first occurred.
-
-    Attributes:
-        action: the action instance taken there, or NO_ACTION for a claim about the state.
-    """
+    """Where a claim first occurred."""
 
     state: StatePlace
-    action: int
+    action: int  # the action instance taken there, or NO_ACTION for a claim about the state
 
 
 @frozen
 class Commit:
-    """A committed level.
+    """A committed level."""
 
-    Attributes:
-        depth: steps from the initial states.
-        files, groups: its Parquet files, and for each bucket that has rows where they are.
-        counters: the frame of all expansions up to the level before, added up.
-        claims: by number the first occurrence.
-        expanded: states of the level before that were expanded to make it, as counted while they were.
-        engine: `native`, `disk` or `spark`.
-        cost: seconds, tasks, candidates, bytes shuffled and spilled of the job that made it.
-    """
-
-    depth: int
+    depth: int  # steps from the initial states
+    # files, groups: its Parquet files, and for each bucket that has rows where they are
     files: tuple[LevelFile, ...]
     groups: Groups
-    counters: tuple[int, ...] = field(repr=False)
-    claims: Mapping[int, PlacedOccurrence]
-    expanded: int
-    engine: str = "native"
+    counters: tuple[int, ...] = field(repr=False)  # the frame of all expansions up to the level before, added up
+    claims: Mapping[int, PlacedOccurrence]  # by number the first occurrence
+    expanded: int  # states of the level before that were expanded to make it, as counted while they were
+    engine: str = "native"  # `native`, `disk` or `spark`
+    # seconds, tasks, candidates, bytes shuffled and spilled of the job that made it
     cost: Mapping[str, float] = field(factory=dict)
 
     @property

@@ -32,14 +32,10 @@ class PresentError(Exception):
 
 @frozen(order=True)
 class ObjectPath(ABC):
-    """An object of a store, or the folder that its name is a prefix of; its errors are those of files.
-
-    Attributes:
-        key: the object's name there, without slashes around it.
-    """
+    """An object of a store, or the folder that its name is a prefix of; its errors are those of files."""
 
     store: str
-    key: str
+    key: str  # the object's name there, without slashes around it
 
     def __str__(self) -> str:
         return f"{self.store}/{self.key}"
@@ -175,8 +171,7 @@ class ObjectReader(io.RawIOBase):
         return data
 
 
-AnyPath: TypeAlias = Path | ObjectPath
-"""A file or a folder of a dataset: on a file system, or in a store."""
+AnyPath: TypeAlias = Path | ObjectPath  # a file or a folder of a dataset: on a file system, or in a store
 
 
 def absolute(place: AnyPath) -> AnyPath:
@@ -269,11 +264,8 @@ def opened(place: AnyPath) -> IO[bytes] | ObjectReader:
     return place.opened() if isinstance(place, ObjectPath) else os.fdopen(open_regular(place), "rb", buffering=0)
 
 
-GONE = ".swept-"
-"""How the names of folders begin whose content counts for nothing."""
-
-OWN = re.compile(r"levels|backward|liveness|\..*")
-"""The names of the folders in a run's folder that are its own."""
+GONE = ".swept-"  # how the names of folders begin whose content counts for nothing
+OWN = re.compile(r"levels|backward|liveness|\..*")  # the names of the folders in a run's folder that are its own
 
 _FOLDER = re.compile(r"depth=\d+")
 _HALF = re.compile(r"\._\d{5,}\.json\.")

@@ -30,8 +30,7 @@ from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentErro
 from kraftcheck.ci.terminal.refusal import Refusal
 
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 60.0
-ATTEMPTS = 5
-"""How often a namenode is asked for a datanode: for some minutes it names one that has died, too."""
+ATTEMPTS = 5  # how often a namenode is asked for a datanode: for some minutes it names one that has died, too
 
 _REDIRECT = 307
 _PORT = "name the port of the namenode's web server (dfs.namenode.http-address, 9870 unless changed)"
@@ -150,8 +149,7 @@ def _failure(status: int, data: bytes, server: str, path: str) -> Exception:
     return OSError(errno.EIO, message, path)
 
 
-PORT = 9870
-"""Where namenodes serve the web, unless they are told otherwise."""
+PORT = 9870  # where namenodes serve the web, unless they are told otherwise
 
 _HDFS_URL = re.compile(r"(?:web)?hdfs://([^/?#@:]+|\[[0-9a-f:]+\])(?::(\d+))?(?:/([^?#]*))?", re.IGNORECASE)
 

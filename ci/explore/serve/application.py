@@ -37,33 +37,20 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.stepping.neighbourhood import UnknownField, grouped, places
 from kraftcheck.solvers.stepping.session import Session
 
-MOST_RUNNING, MOST_KEPT = 2, 20
-"""How many jobs run at once, and how many are remembered."""
-
-Note = Callable[[str], None]
-"""Says how far a job is."""
-
-Work = Callable[[threading.Event, Note], Mapping[str, Any]]
-"""A job: it ends soon after the event is set."""
+MOST_RUNNING, MOST_KEPT = 2, 20  # how many jobs run at once, and how many are remembered
+Note = Callable[[str], None]  # says how far a job is
+Work = Callable[[threading.Event, Note], Mapping[str, Any]]  # a job: it ends soon after the event is set
 
 
 @define
 class Job:
-    """A piece of work.
+    """A piece of work."""
 
-    Attributes:
-        number: by which it is asked about.
-        stop: set when it shall end.
-        state: `running`, `done` or `failed`.
-        note: how far it is; why it failed.
-        result: of one that is done.
-    """
-
-    number: int
-    stop: threading.Event = field(factory=threading.Event)
-    state: str = "running"
-    note: str = ""
-    result: Mapping[str, Any] | None = None
+    number: int  # by which it is asked about
+    stop: threading.Event = field(factory=threading.Event)  # set when it shall end
+    state: str = "running"  # `running`, `done` or `failed`
+    note: str = ""  # how far it is; why it failed
+    result: Mapping[str, Any] | None = None  # of one that is done
 
     def document(self) -> dict[str, Any]:
         """The job as plain values."""
@@ -132,8 +119,7 @@ class Jobs:
                 job.stop.set()
 
 
-MOST_STATES = 50_000_000
-"""The largest budget of a search, in states."""
+MOST_STATES = 50_000_000  # the largest budget of a search, in states
 
 
 def exploration(subjects: Subjects, budget: int) -> Work:
@@ -208,27 +194,19 @@ STYLES = (FOLDER.parent / "page" / "page.css", FOLDER / "page" / "serve.css")
 
 SCRIPTS = tuple(sorted([*(FOLDER / "page").glob("*.js"), *(FOLDER / "vendor").glob("*.mjs")]))
 
-MOST_NODES = 5000
-"""States of the largest neighbourhood."""
+MOST_NODES = 5000  # states of the largest neighbourhood
 
 Question = Mapping[str, Any]
 
 
 @define
 class Application:
-    """The answers to the page.
+    """The answers to the page."""
 
-    Attributes:
-        opened: what the command line names.
-        subjects: the system, traced.
-        beside: the rules that the page sets beside first; None: none.
-        jobs: the work in the background.
-    """
-
-    opened: Opened
-    subjects: Subjects
-    beside: str | None
-    jobs: Jobs
+    opened: Opened  # what the command line names
+    subjects: Subjects  # the system, traced
+    beside: str | None  # the rules that the page sets beside first; None: none
+    jobs: Jobs  # the work in the background
 
     def wsgi(self) -> bottle.Bottle:
         """The application with its routes."""

@@ -33,27 +33,20 @@ from kraftcheck.solvers.stepping.neighbourhood import Grouped, Neighbourhood, Pl
 from kraftcheck.solvers.stepping.session import Choice, Session, StepRefused
 from kraftcheck.solvers.traces.render import fields, repeated_text, show
 
-MOST_STEPS_KEPT = 4096
-"""Memoized steps; the oldest is dropped first."""
+MOST_STEPS_KEPT = 4096  # memoized steps; the oldest is dropped first
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-Walked = tuple[int, tuple[int, ...]]
-"""Number of the initial state, and the action instances from there."""
+Walked = tuple[int, tuple[int, ...]]  # number of the initial state, and the action instances from there
 
 
 @define
 class Paths:
-    """Paths of a program.
+    """Paths of a program."""
 
-    Attributes:
-        traced: the program.
-        judged: whether columns say which properties fail.
-    """
-
-    traced: Program
-    judged: bool = True
+    traced: Program  # the program
+    judged: bool = True  # whether columns say which properties fail
     legend: Legend = field(init=False)
     lanes: tuple[str, ...] = field(init=False)
     _lock: threading.RLock = field(factory=threading.RLock)
@@ -144,8 +137,7 @@ def _remember(memo: dict[Key, Value], key: Key, value: Value) -> None:
         del memo[next(iter(memo))]
 
 
-MOST_RULE_SETS = 6
-"""Other rule sets that are kept traced; the oldest is dropped first."""
+MOST_RULE_SETS = 6  # other rule sets that are kept traced; the oldest is dropped first
 
 
 @frozen
@@ -158,19 +150,12 @@ class Other:
 
 @define
 class Subjects:
-    """What the page is about. It holds nothing of any visitor: each question brings its whole path.
+    """What the page is about. It holds nothing of any visitor: each question brings its whole path."""
 
-    Attributes:
-        chosen: the subject.
-        traced: the same, traced.
-        cache: folder for compiled code.
-        paths: of the subject.
-    """
-
-    chosen: Subject
-    traced: Program
-    cache: Path | None
-    paths: Paths = field(init=False)
+    chosen: Subject  # the subject
+    traced: Program  # the same, traced
+    cache: Path | None  # folder for compiled code
+    paths: Paths = field(init=False)  # of the subject
     _lock: threading.RLock = field(factory=threading.RLock)
     _others: dict[str, Other] = field(factory=dict)
     _engine: NativeEngine | None = None

@@ -19,11 +19,8 @@ from kraftcheck.solvers.stepping.session import Session, StepRefused
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import BrokenTrace, fairness_texts, repeated_text
 
-MOST_STEPS = 1000
-"""Steps of the longest path."""
-
-MOST_NUMBER = 1 << 31
-"""No number of a question is as large."""
+MOST_STEPS = 1000  # steps of the longest path
+MOST_NUMBER = 1 << 31  # no number of a question is as large
 
 
 class QuestionRefused(ValueError):
@@ -40,17 +37,12 @@ class QuestionRefused(ValueError):
 
 @frozen
 class PathQuestion:
-    """A path of the system, and the step of it that is looked at.
+    """A path of the system, and the step of it that is looked at."""
 
-    Attributes:
-        start: number of the initial state.
-        steps: for each step the number of the action, and for each argument the number of its value.
-        at: number of the step; 0 is the initial state.
-    """
-
-    start: int
+    start: int  # number of the initial state
+    # for each step the number of the action, and for each argument the number of its value
     steps: tuple[tuple[int, ...], ...]
-    at: int
+    at: int  # number of the step; 0 is the initial state
 
 
 def parsed(body: bytes) -> Mapping[str, Any]:
@@ -189,16 +181,11 @@ def _sizes(kind: Kind) -> dict[str, int]:
 
 @frozen
 class Opened:
-    """What the command line names.
+    """What the command line names."""
 
-    Attributes:
-        chosen: the subject.
-        traces: the files of its counterexamples.
-        document: the report of a finished run; None without one.
-    """
-
-    chosen: Subject
-    traces: tuple[Path, ...] = ()
+    chosen: Subject  # the subject
+    traces: tuple[Path, ...] = ()  # the files of its counterexamples
+    # the report of a finished run; None without one
     document: Mapping[str, Any] | None = field(default=None, repr=False)
 
 

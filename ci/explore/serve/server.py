@@ -42,17 +42,11 @@ HEADERS = (
 
 @frozen
 class Guarded:
-    """An application behind the token.
+    """An application behind the token."""
 
-    Attributes:
-        application: what answers the requests that may be asked.
-        token: the first part of every path.
-        port: on which it listens.
-    """
-
-    application: WsgiApp
-    token: str
-    port: int
+    application: WsgiApp  # what answers the requests that may be asked
+    token: str  # the first part of every path
+    port: int  # on which it listens
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer a request, or refuse it with 403 and one line."""
@@ -85,24 +79,16 @@ class Guarded:
 
 
 THREADS = 4
-MOST_BYTES = 1 << 20
-"""The largest request."""
-
-GRACE_SECONDS = 0.3
-"""How long answers that are being made may take once the server ends; then nobody gets them."""
+MOST_BYTES = 1 << 20  # the largest request
+GRACE_SECONDS = 0.3  # how long answers that are being made may take once the server ends; then nobody gets them
 
 
 @frozen
 class Running:
-    """A server that answers.
+    """A server that answers."""
 
-    Attributes:
-        url: of its page, with the token.
-        thread: which ends only after a fault.
-    """
-
-    url: str
-    thread: threading.Thread
+    url: str  # of its page, with the token
+    thread: threading.Thread  # which ends only after a fault
 
 
 @contextlib.contextmanager

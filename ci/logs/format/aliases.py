@@ -16,8 +16,7 @@ from kraftcheck.model.partition.registration import is_reserved
 from kraftcheck.model.records.fields import CODE, DirectoryTextError
 from kraftcheck.solvers.logs.explain.state import ELR_SETTING, Batch, LogEntry, is_unread
 
-INTERNAL = "__"
-"""How the topics of Kafka itself begin; these names tell nothing, and stay."""
+INTERNAL = "__"  # how the topics of Kafka itself begin; these names tell nothing, and stay
 
 _TOPIC_RESOURCE = 2
 _DIRECTORY_CHARACTERS = 21

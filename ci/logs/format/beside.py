@@ -14,11 +14,8 @@ from attrs import define, field, frozen
 
 from kraftcheck.solvers.logs.explain.state import ELR_FEATURE, METADATA_VERSION
 
-SESSION_MS = 9000
-"""How long a broker may be silent before it is fenced: broker.session.timeout.ms, unless set."""
-
-FAR = 100
-"""So many records behind the quorum nobody is who keeps up with it: what he shows may be an old picture."""
+SESSION_MS = 9000  # how long a broker may be silent before it is fenced: broker.session.timeout.ms, unless set
+FAR = 100  # so many records behind the quorum nobody is who keeps up with it: what he shows may be an old picture
 
 NEVER = 1 << 62
 
@@ -83,21 +80,13 @@ def _replica(row: Mapping[str, object]) -> tuple[str, bool]:
 
 @define
 class Beside:
-    """What is told.
+    """What is told."""
 
-    Attributes:
-        lines: how many tell of log ends.
-        error: where a tool failed while it printed, if one did.
-        elr_on: whether kafka-features shows that there may be eligible replicas outside of an ISR.
-        named: the partitions that other tools name, as `topic-index`.
-        supported: the highest metadata version that the cluster supports, as kafka-features names it.
-    """
-
-    lines: int = 0
-    error: str = ""
-    elr_on: bool = False
-    named: set[str] = field(factory=set)
-    supported: str = ""
+    lines: int = 0  # how many tell of log ends
+    error: str = ""  # where a tool failed while it printed, if one did
+    elr_on: bool = False  # whether kafka-features shows that there may be eligible replicas outside of an ISR
+    named: set[str] = field(factory=set)  # the partitions that other tools name, as `topic-index`
+    supported: str = ""  # the highest metadata version that the cluster supports, as kafka-features names it
     _quorum: dict[str, str] = field(factory=dict)
     _nodes: dict[int, _Node] = field(factory=dict)
     _table: bool = False

@@ -25,14 +25,9 @@ from kraftcheck.model.partition.registration import LOST, RESERVED
 from kraftcheck.model.records.fields import CODE
 from kraftcheck.solvers.logs.explain.state import ELR_FEATURE, METADATA_VERSION, Batch, LogEntry
 
-TOPICS, QUORUM = "topics", "quorum"
-"""Forms of lines."""
-
-NAMED = 3
-"""Partitions that are named where there are more."""
-
-LEVEL = 33
-"""The metadata version that is taken where the text names none, the newest that is known."""
+TOPICS, QUORUM = "topics", "quorum"  # forms of lines
+NAMED = 3  # partitions that are named where there are more
+LEVEL = 33  # the metadata version that is taken where the text names none, the newest that is known
 
 _KEYS = re.compile(
     r"(Topic|TopicId|PartitionCount|ReplicationFactor|Configs|Partition|Leader|Replicas|Isr|Adding Replicas"
@@ -113,25 +108,16 @@ class _Row:
 
 @define
 class Shown:
-    """What a text shows.
+    """What a text shows."""
 
-    Attributes:
-        rows: the partitions.
-        topics: of each topic its id, how many partitions it has, and its configuration, as far as that is shown.
-        factors: of each topic how many replicas its first partition has.
-        named: what a topic is called in notes.
-        beside: what other tools tell.
-        not_known: lines that no tool is known to print, by their number.
-        odd: what columns that are not read tell.
-    """
-
-    rows: dict[tuple[str, int], _Row] = field(factory=dict)
+    rows: dict[tuple[str, int], _Row] = field(factory=dict)  # the partitions
+    # of each topic its id, how many partitions it has, and its configuration, as far as that is shown
     topics: dict[str, tuple[str, int | None, Mapping[str, str]]] = field(factory=dict)
-    factors: dict[str, int | None] = field(factory=dict)
-    named: Callable[[str], str] = str
-    beside: Beside = field(factory=Beside)
-    not_known: dict[int, str] = field(factory=dict)
-    odd: dict[str, list[str]] = field(factory=dict)
+    factors: dict[str, int | None] = field(factory=dict)  # of each topic how many replicas its first partition has
+    named: Callable[[str], str] = str  # what a topic is called in notes
+    beside: Beside = field(factory=Beside)  # what other tools tell
+    not_known: dict[int, str] = field(factory=dict)  # lines that no tool is known to print, by their number
+    odd: dict[str, list[str]] = field(factory=dict)  # what columns that are not read tell
 
     def quiet(self) -> Iterator[str]:
         """Who does not do what its place in the cluster wants, so that the rest may be an old picture."""

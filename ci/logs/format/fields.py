@@ -116,8 +116,7 @@ RECORDS = {
 }  # fmt: skip
 """Every kind of record by its number in the log."""
 
-FORMS = {form.name: form for form in RECORDS.values()}
-"""The same by name."""
+FORMS = {form.name: form for form in RECORDS.values()}  # the same by name
 
 
 QUORUM = {
@@ -126,8 +125,7 @@ QUORUM = {
 }
 """What the quorum writes for itself on who leads and who votes, by its kind, behind its version."""
 
-FRAME_VERSION = 1
-"""Version of the frame around each record of the metadata log."""
+FRAME_VERSION = 1  # version of the frame around each record of the metadata log
 
 FIXED = {
     "bool": ">?", "int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q", "uint16": ">H", "float64": ">d",

@@ -24,8 +24,7 @@ _HARMLESS = re.compile(
 )
 """Lines of the JVM, of logging, and of a pager, or what fences a text: known to tell nothing of a cluster."""
 
-_MORE = "--More--"
-"""What a pager shows below a page; at the end of a paste it says that there is more."""
+_MORE = "--More--"  # what a pager shows below a page; at the end of a paste it says that there is more
 
 _PROMPT = r"(?:(?:(?:\[[^\[\]]{1,80}\]|\S*[\w~/\]]) ?)?[$#%](?: +|$)|(?:PS )?[A-Z]:\\[^>]*>)"
 _TOOL = r"(?:(?:sudo|docker|kubectl) [^|;&<]{0,300}?)?[^\s|;&<]{0,300}\bkafka-"

@@ -34,20 +34,14 @@ from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER
 from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch
 from kraftcheck.solvers.logs.memo.ledger import compact
 
-BINARY = (".log", ".checkpoint")
-"""Names of segments and snapshots."""
+BINARY = (".log", ".checkpoint")  # names of segments and snapshots
 
 TEXT = (".txt", ".jsonl", ".ndjson")
 """Names of what the dump tool or others wrote; looked for in folders without segments."""
 
-MAX_LOG_BYTES = 4 << 30
-"""The largest file of a log that is read; Kafka begins a new segment after 1 GB at most."""
-
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-"""How Kafka lets a topic be called, but for `.` and `..`."""
-
-NAMED = 3
-"""Lines of a text that are named of those that nobody understands."""
+MAX_LOG_BYTES = 4 << 30  # the largest file of a log that is read; Kafka begins a new segment after 1 GB at most
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # how Kafka lets a topic be called, but for `.` and `..`
+NAMED = 3  # lines of a text that are named of those that nobody understands
 
 _SEGMENT = re.compile(r"(\d+)\.log")
 _SNAPSHOT = re.compile(r"(\d+)-(\d+)\.checkpoint")
@@ -59,33 +53,20 @@ class LogError(Refusal):
 
 @define
 class SkipCount:
-    """Counts what is skipped, and refuses more than is allowed.
+    """Counts what is skipped, and refuses more than is allowed."""
 
-    Attributes:
-        allowed: how many lines or batches may be undecodable.
-        places: those, each with the reason.
-        in_snapshot: batches of segments that the snapshot before them already holds.
-        noise: lines of the JVM, of logging, and of a terminal.
-        notes: what a reader must know of the form of the text, each once.
-        grows: whether the log is being written: what ends within a batch of its last segment is not written yet.
-        aliases: the names that stand for those of the log; None: they stay.
-        described: whether it shows a cluster as kafka-topics --describe does, WHOLE or IN_PART; else empty.
-        starting: the brokers that such a text shows to be up, and still not to lead.
-        silent: the nodes that it shows not to keep up with the quorum.
-        incomplete: why there may be more than was read, each once, in a few words.
-    """
-
-    allowed: int
-    places: list[str] = field(factory=list)
-    in_snapshot: int = 0
-    noise: int = 0
-    notes: dict[str, None] = field(factory=dict)
+    allowed: int  # how many lines or batches may be undecodable
+    places: list[str] = field(factory=list)  # those, each with the reason
+    in_snapshot: int = 0  # batches of segments that the snapshot before them already holds
+    noise: int = 0  # lines of the JVM, of logging, and of a terminal
+    notes: dict[str, None] = field(factory=dict)  # what a reader must know of the form of the text, each once
+    # whether the log is being written: what ends within a batch of its last segment is not written yet
     grows: bool = False
-    aliases: Aliases | None = None
-    described: str = ""
-    starting: frozenset[int] = frozenset()
-    silent: frozenset[int] = frozenset()
-    incomplete: dict[str, None] = field(factory=dict)
+    aliases: Aliases | None = None  # the names that stand for those of the log; None: they stay
+    described: str = ""  # whether it shows a cluster as kafka-topics --describe does, WHOLE or IN_PART; else empty
+    starting: frozenset[int] = frozenset()  # the brokers that such a text shows to be up, and still not to lead
+    silent: frozenset[int] = frozenset()  # the nodes that it shows not to keep up with the quorum
+    incomplete: dict[str, None] = field(factory=dict)  # why there may be more than was read, each once, in a few words
 
     def note(self, text: str) -> None:
         """Note what a reader must know."""
@@ -261,17 +242,12 @@ def _whole_snapshots(found: Iterable[Batch | CompactBatch], skipped: SkipCount) 
 
 @define
 class _Order:
-    """The order in which the batches of segments follow each other.
+    """The order in which the batches of segments follow each other."""
 
-    Attributes:
-        skipped: where what does not follow is counted.
-        snapshot_end: the first offset that the snapshot before them does not hold; None without a snapshot.
-        epoch: of the last batch, or of the snapshot.
-    """
-
-    skipped: SkipCount
+    skipped: SkipCount  # where what does not follow is counted
+    # the first offset that the snapshot before them does not hold; None without a snapshot
     snapshot_end: int | None = None
-    epoch: int = 0
+    epoch: int = 0  # of the last batch, or of the snapshot
     _due: int | None = None
 
     def admits(self, batch: Batch | CompactBatch) -> bool:
@@ -489,11 +465,8 @@ WHOLE, IN_PART = "whole", "in part"
 
 _WHOLE = "give all of the log, or a snapshot and what follows it"
 
-CUT = "the log is cut off"
-"""What is said first of a log of which the end is missing."""
-
-SKIPPED = "what cannot be decoded is skipped"
-"""The same where that was allowed."""
+CUT = "the log is cut off"  # what is said first of a log of which the end is missing
+SKIPPED = "what cannot be decoded is skipped"  # the same where that was allowed
 
 _NO_BATCHES = "records of one time are taken as a batch, and there are no epochs of the quorum's leader"
 

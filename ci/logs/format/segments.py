@@ -29,8 +29,7 @@ from kraftcheck.ci.logs.format.fields import (
 from kraftcheck.solvers.logs.explain.state import READ_KINDS, Batch, CompactBatch, LogEntry
 from kraftcheck.solvers.logs.memo.ledger import CHANGE
 
-HEADER = struct.Struct(">qiibIhiqqqhii")
-"""The header of a record batch of magic 2."""
+HEADER = struct.Struct(">qiibIhiqqqhii")  # the header of a record batch of magic 2
 
 CRC_FROM, MAGIC_AT = 21, 16
 MAGIC = 2
@@ -38,12 +37,10 @@ MAX_OFFSET = (1 << 63) - 1
 LAST_TIME = 253_402_300_799_999
 """The last millisecond of the year 9999; what is later, or before 1970, is no time of a batch."""
 
-NOT_PLAIN = 0x27
-"""Attributes of what is compressed or the quorum's own."""
+NOT_PLAIN = 0x27  # attributes of what is compressed or the quorum's own
 
 CHANGE_FRAME = b"\1\5"
-REST_FROM = 23
-"""A change of a partition: frame and kind, its version, index and topic, and from here on the rest."""
+REST_FROM = 23  # a change of a partition: frame and kind, its version, index and topic, and from here on the rest
 
 _NULL_KEY, _NO_HEADERS = 1, 0
 _MANY_BITS, _MOST_SHIFT = 0x80, 63
@@ -171,20 +168,17 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             raise _UnsupportedShapeError
 
 
-_UNCOUNTED_BYTES = 12
-"""Bytes before what the length of a batch counts."""
+_UNCOUNTED_BYTES = 12  # bytes before what the length of a batch counts
 
 _LENGTH = struct.Struct(">i")
 _CONTROL, _COMPRESSION, _GZIP = 0x20, 0x07, 1
-GZIP_MEMBER = 31
-"""What zlib calls a stream of gzip with its header and checksum."""
+GZIP_MEMBER = 31  # what zlib calls a stream of gzip with its header and checksum
 
 _CONTROLS = {2: "LEADER_CHANGE", 3: "SNAPSHOT_HEADER", 4: "SNAPSHOT_FOOTER", 5: "KRAFT_VERSION", 6: "KRAFT_VOTERS"}
 
 _LEADER_CHANGE, _KNOWN = 2, 1
 
-MAX_EXPANDED = 16 << 20
-"""The most bytes that a compressed batch may expand to; KRaft begins a new batch after 8 MB."""
+MAX_EXPANDED = 16 << 20  # the most bytes that a compressed batch may expand to; KRaft begins a new batch after 8 MB
 
 MAX_ALL_EXPANDED = 64 << 20
 """The most bytes that the compressed batches of a file may expand to; KRaft itself compresses none."""

@@ -184,11 +184,8 @@ def entry_of(text: str, offset: int, place: str, problem: Problem) -> LogEntry |
     return LogEntry(offset, unknown or name, version, data)
 
 
-KEYS = {"offset", "batch", "epoch", "type", "version", "data", "control"}
-"""What a line may hold."""
-
-PAYLOAD = {"type", "version", "data"}
-"""What it holds where it is the payload alone."""
+KEYS = {"offset", "batch", "epoch", "type", "version", "data", "control"}  # what a line may hold
+PAYLOAD = {"type", "version", "data"}  # what it holds where it is the payload alone
 
 _Row = tuple[int, int, bool, LogEntry, str]
 
@@ -278,5 +275,4 @@ def form_of(line: str) -> str:
     return RECORD_LINE if line.startswith(("{", "payload: {")) else ""
 
 
-DUMP, RECORD_LINE = "dump", "record"
-"""Forms of lines."""
+DUMP, RECORD_LINE = "dump", "record"  # forms of lines

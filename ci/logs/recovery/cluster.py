@@ -43,19 +43,12 @@ def is_log(path: Path) -> bool:
 
 @frozen
 class RealCluster:
-    """The end of a log, and what is known of the replicas' logs.
+    """The end of a log, and what is known of the replicas' logs."""
 
-    Attributes:
-        condition: of the cluster.
-        ends: of the replicas' logs.
-        rules: of the release, with designated elections.
-        rows: by partition what `status` says of it.
-    """
-
-    condition: Condition
-    ends: LogEnds
-    rules: RuleSet
-    rows: Mapping[TopicPartition, Mapping[str, Any]]
+    condition: Condition  # of the cluster
+    ends: LogEnds  # of the replicas' logs
+    rules: RuleSet  # of the release, with designated elections
+    rows: Mapping[TopicPartition, Mapping[str, Any]]  # by partition what `status` says of it
 
     @classmethod
     def read(cls, path: Path, rules: str | None, ends: LogEnds) -> RealCluster:

@@ -35,18 +35,15 @@ _NAME = re.compile(r"([\w.-]{1,249})-(\d+)")
 
 @define
 class LogEnds:
-    """What is known of logs.
+    """What is known of logs."""
 
-    Attributes:
-        logs: by partition and broker the end of a replica's log, and the epoch of its last record.
-        sizes: by partition and broker the bytes of a replica's log, where no end is known.
-        acknowledged: by partition how far its leader had it acknowledged when it was asked.
-        not_known: lines that are no data, and not known to be harmless, with their places.
-    """
-
+    # by partition and broker the end of a replica's log, and the epoch of its last record
     logs: dict[tuple[TopicPartition, int], ReplicaLog] = field(factory=dict)
+    # by partition and broker the bytes of a replica's log, where no end is known
     sizes: dict[tuple[TopicPartition, int], int] = field(factory=dict)
+    # by partition how far its leader had it acknowledged when it was asked
     acknowledged: dict[TopicPartition, int] = field(factory=dict)
+    # lines that are no data, and not known to be harmless, with their places
     not_known: list[str] = field(factory=list)
 
     def of(self, place: TopicPartition, replicas: Sequence[int]) -> tuple[Mapping[int, ReplicaLog], bool]:

@@ -26,32 +26,21 @@ from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.unclean_recovery.tool import NO_ERROR, RemoteBroker, ReplicaLog, Rights, TopicPartition
 
-VERSION = 1
-"""Version of the form."""
-
-LISTS = ("replicas", "isr", "elr", "last_known_elr", "removing", "adding")
-"""Keys of a partition that hold brokers."""
+VERSION = 1  # version of the form
+LISTS = ("replicas", "isr", "elr", "last_known_elr", "removing", "adding")  # keys of a partition that hold brokers
 
 LOG_ERRORS = (NO_ERROR, "KAFKA_STORAGE_ERROR", *CODES)
 
 
 @frozen
 class Snapshot:
-    """A cluster at rest.
+    """A cluster at rest."""
 
-    Attributes:
-        document: what the file holds.
-        controller: topics, partitions and registrations.
-        remote: each broker as the operator's machine reaches it.
-        rights: of the operator.
-        failures: requests to the controller that fail before the first is served.
-    """
-
-    document: Mapping[str, Any]
-    controller: Controller
-    remote: Mapping[int, RemoteBroker]
-    rights: Rights
-    failures: int
+    document: Mapping[str, Any]  # what the file holds
+    controller: Controller  # topics, partitions and registrations
+    remote: Mapping[int, RemoteBroker]  # each broker as the operator's machine reaches it
+    rights: Rights  # of the operator
+    failures: int  # requests to the controller that fail before the first is served
 
     def replicas(self, place: TopicPartition) -> tuple[int, ...]:
         """The replicas of a partition that exists."""

@@ -51,11 +51,8 @@ from kraftcheck.model.unclean_recovery.tool import (
 )
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
-RULES = "fixed+designated-elections"
-"""The rule set of both tools unless they are given another."""
-
-ELECTION_FAILED = 1
-"""Exit code when some partition has no leader in the end, as Kafka's tools end."""
+RULES = "fixed+designated-elections"  # the rule set of both tools unless they are given another
+ELECTION_FAILED = 1  # exit code when some partition has no leader in the end, as Kafka's tools end
 
 
 def unclean_recovery_rules(text: str) -> RuleSet:
@@ -185,8 +182,7 @@ def _index(value: object, where: str) -> int:
     return integer(value, where, (0, (1 << 31) - 1))
 
 
-NO_ANSWER = "NO_REPLICA_ANSWERED"
-"""In place of an error: nobody can be designated."""
+NO_ANSWER = "NO_REPLICA_ANSWERED"  # in place of an error: nobody can be designated
 
 NO_SUCH = "UNKNOWN_TOPIC_OR_PARTITION"
 
@@ -195,16 +191,11 @@ GIVE_LOGS = "give --logs FILE, with what kafka-log-dirs.sh --describe prints"
 
 @frozen
 class UncleanRecoveryPlan:
-    """The plan of the tool: the leaders to designate, and the results that need no election.
+    """The plan of the tool: the leaders to designate, and the results that need no election."""
 
-    Attributes:
-        targets: the input set.
-        findings: one for each leaderless partition of it.
-        results: results that need no election: online partitions, unknown ones, and those that nobody can lead.
-    """
-
-    targets: tuple[TopicPartition, ...]
-    findings: tuple[Finding, ...]
+    targets: tuple[TopicPartition, ...]  # the input set
+    findings: tuple[Finding, ...]  # one for each leaderless partition of it
+    # results that need no election: online partitions, unknown ones, and those that nobody can lead
     results: tuple[Result, ...]
 
     def leaders(self) -> list[tuple[TopicPartition, int]]:

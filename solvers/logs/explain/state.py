@@ -277,8 +277,7 @@ def features(levels: Mapping[str, int], static: Mapping[str, str]) -> Features:
     )
 
 
-_UNVERSIONED = features({METADATA_VERSION: 1}, {})
-"""The features of releases without metadata versions."""
+_UNVERSIONED = features({METADATA_VERSION: 1}, {})  # the features of releases without metadata versions
 
 
 @frozen

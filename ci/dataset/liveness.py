@@ -140,11 +140,7 @@ def collected(
     folder: AnyPath, parts: Sequence[PartFiles], numbering: Numbering, constraints: Sequence[Constraint],
     control: SweepControl, room: Room,
 ) -> Collected:  # fmt: skip
-    """A region, under what is fair; it is not empty.
-
-    Raises:
-        StoppedError: when it is stopped.
-    """
+    """A region, under what is fair; it is not empty; raises StoppedError when it is stopped."""
     nodes = np.concatenate([nodes_of(folder, part) for part in parts])
     for part in parts:
         for (lost,) in read_groups(folder, part.leaves, "number"):

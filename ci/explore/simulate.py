@@ -70,11 +70,7 @@ def _start_run(path: Path, chosen: Subject, traced: Program) -> PackedRun:
 
 
 def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
-    """Weights from `ACTION=N`.
-
-    Raises:
-        Refusal: for anything else, or an action that the system does not have.
-    """
+    """Weights from `ACTION=N`; raises Refusal for anything else, or an action that the system does not have."""
     actions = list(dict.fromkeys(kind.action.name for kind in traced.kinds))
     weights = dict[str, int]()
     for text in texts:

@@ -173,11 +173,7 @@ class Stepper:
     budget: SearchBudget  # how far `goto` searches
 
     def answer(self, session: Session, line: str) -> Answer:
-        """The answer to a line.
-
-        Raises:
-            Refusal: for what is no command, or cannot be done.
-        """
+        """The answer to a line; raises Refusal for what is no command, or cannot be done."""
         word, _, rest = line.strip().partition(" ")
         if word.isascii() and word.isdigit():
             word, rest = "take", f"{word} {rest}"

@@ -288,11 +288,7 @@ def load(path: Path, system: str | None) -> tuple[Subject, itf.Recipe]:
 
 
 def claim_of(recipe: itf.Recipe, traced: Program) -> Property | None:
-    """The property a recipe is about; None for deadlock.
-
-    Raises:
-        TraceError: when the system has no such property.
-    """
+    """The property a recipe is about; None for deadlock; raises TraceError when the system has no such property."""
     if recipe.property == DEADLOCK:
         return None
     for claim in traced.claims:

@@ -38,11 +38,7 @@ EXITS = {
 
 
 def condition_of(path: Path, options: ReplayOptions) -> dict[str, Any]:
-    """What is to be said of the end of a log or snapshot, as plain values.
-
-    Raises:
-        Refusal: for what cannot be read.
-    """
+    """What is to be said of the end of a log or snapshot, as plain values; raises Refusal for what cannot be read."""
     return condition_at(path, options)[0]
 
 
@@ -52,11 +48,7 @@ def condition_at(path: Path, options: ReplayOptions) -> tuple[dict[str, Any], Co
 
 
 def worked_out(end: ClusterEnd) -> tuple[dict[str, Any], Condition]:
-    """The condition at the end of a log that was read.
-
-    Raises:
-        Refusal: where the controller resigns at any change.
-    """
+    """The condition at the end of a log that was read; raises Refusal where the controller resigns at any change."""
     try:
         condition = Condition(end, Recovery(end.state.controller, end.holders, parse(end.rules)))
         return condition.document(), condition

@@ -59,11 +59,7 @@ Observe = Callable[[ReplayedBatch | MemoisedBatch], None]  # called with each ba
 
 
 def cluster_end(path: Path, options: ReplayOptions, observe: Observe = lambda batch: None) -> ClusterEnd:
-    """The end of a log or snapshot.
-
-    Raises:
-        Refusal: for what cannot be read, and where nothing is.
-    """
+    """The end of a log or snapshot; raises Refusal for what cannot be read, and where nothing is."""
     try:
         if options.rules is not None:
             parse(options.rules)

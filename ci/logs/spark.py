@@ -410,11 +410,7 @@ def _start_workers(session: Any, count: int) -> None:
 
 
 def _collect_reports(session: Any, logs: list[LogFiles], work: Task) -> list[LogReport]:
-    """Replay the logs, each in a task.
-
-    Raises:
-        Refusal: for logs that cannot be read.
-    """
+    """Replay the logs, each in a task; raises Refusal for logs that cannot be read."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     outcomes = session.range(0, len(logs), 1, len(logs)).mapInArrow(work, from_arrow_schema(OUTCOMES)).collect()

@@ -93,11 +93,7 @@ class Outcomes:
     _lock: threading.Lock = field(factory=threading.Lock)
 
     def __attrs_post_init__(self) -> None:
-        """Read what is there.
-
-        Raises:
-            Refusal: for a file that is none of these.
-        """
+        """Read what is there; raises Refusal for a file that is none of these."""
         if self.path is None or not self.path.exists():
             return
         for number, line in enumerate(read_bytes(self.path, MOST_BYTES).splitlines(), start=1):
@@ -390,11 +386,7 @@ def _shown(document: Any) -> Any:
 
 
 def read_parts(path: Path) -> list[TablePart]:
-    """The parts of a document that `kraftcheck explain --json` wrote.
-
-    Raises:
-        Refusal: for anything else.
-    """
+    """The parts of a document that `kraftcheck explain --json` wrote; raises Refusal for anything else."""
     content = _shown(read_json(path))
     if not isinstance(content, dict) or content.get("command") != COMMAND:
         raise Refusal(f"{path}: not a table of `kraftcheck explain --json`; write one first")

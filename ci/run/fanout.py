@@ -106,11 +106,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def executor(self, quiet: bool) -> Iterator[SparkExecutor]:
-        """Its executor; says at the end how many tasks were tried again.
-
-        Raises:
-            Refusal: where Spark does not start.
-        """
+        """Its executor; says at the end how many tasks were tried again; raises Refusal where Spark does not start."""
         check_java()
         check_packages()
         from kraftcheck.ci.spark.executor import spark_executor  # Spark is an extra

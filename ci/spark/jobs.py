@@ -47,11 +47,7 @@ VISITED_BYTES = 1 << 30  # bytes of the visited states that the driver holds for
 
 @contextlib.contextmanager
 def errors_of_a_job(log: Path) -> Iterator[None]:
-    """What goes wrong meanwhile, but for want of memory, is told as of a job of Spark's.
-
-    Raises:
-        JobFailedError: then.
-    """
+    """What goes wrong meanwhile, but for want of memory, is told as of a job of Spark's; raises JobFailedError then."""
     try:
         yield
     except UnfinishedLevelError:

@@ -143,11 +143,7 @@ def plot_walks(path: Path, title: str, walks: Walks) -> None:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    """Write a figure.
-
-    Raises:
-        Refusal: when the file cannot be written.
-    """
+    """Write a figure; raises Refusal when the file cannot be written."""
     import matplotlib as mpl
 
     try:

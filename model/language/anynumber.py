@@ -428,11 +428,7 @@ class Family(abc.Sequence[Any]):
 
 
 def unlisted() -> NoReturn:
-    """What lists a family that has no end.
-
-    Raises:
-        LayoutError: always; provers do not list.
-    """
+    """What lists a family that has no end; raises LayoutError always, since provers do not list."""
     raise LayoutError("arguments without bound cannot be listed; only `kraftcheck prove` takes them")
 
 

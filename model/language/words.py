@@ -193,11 +193,7 @@ def apply(op: str, *operands: Word) -> Any:
 
 
 def concrete(value: Word) -> int:
-    """The word as an int.
-
-    Raises:
-        UntraceableRule: when it is symbolic.
-    """
+    """The word as an int; raises UntraceableRule when it is symbolic."""
     if isinstance(value, Term):
         raise value.graph.refusal("a symbolic word where only a concrete one can be; ask has() of each broker")
     return value
@@ -209,11 +205,7 @@ def largest(value: Word) -> int:
 
 
 def bit_of(broker: Word) -> Word:
-    """The id of a broker, which a mask has a bit for.
-
-    Raises:
-        ValueError: when it has none.
-    """
+    """The id of a broker, which a mask has a bit for; raises ValueError when it has none."""
     if largest(broker) >= MASK_BITS:
         raise ValueError(f"{largest(broker)} in a set: its numbers are 0..{MASK_BITS - 1}")
     return broker

@@ -362,11 +362,7 @@ class Checker:
     listing: str = ""
 
     def check(self, node: ast.expr) -> Typed:
-        """The checked part.
-
-        Raises:
-            ExpressionError: where it is not of the language, or its types do not fit.
-        """
+        """The checked part; raises ExpressionError where it is not of the language, or its types do not fit."""
         if type(node) not in self.rules:
             form = type(node).__name__
             raise self.error(node, f"expressions have no such form as `{self.text(node)}` (Python's {form})")

@@ -195,11 +195,7 @@ class Loop:
 
 
 def loop(checker: Checker, node: ast.comprehension) -> Loop:
-    """The checked `for`.
-
-    Raises:
-        ExpressionError: where it is no `for NAME in COLLECTION`, or the name is taken.
-    """
+    """The checked `for`; raises ExpressionError where it is no `for NAME in COLLECTION`, or the name is taken."""
     if not isinstance(node.target, ast.Name) or node.is_async:
         raise checker.error(node.target, "after `for` stands one name")
     name = node.target.id

@@ -43,11 +43,7 @@ class Disproof:
 
 
 def disproof(search: Search, mutations: Mutations, mutant: Mutant, number: int) -> Disproof:
-    """The counterexample of a refuted claim.
-
-    Raises:
-        EngineDisagreement: when ints do not agree with the engine.
-    """
+    """The counterexample of a refuted claim; raises EngineDisagreement when ints do not agree with the engine."""
     program, plan = search.kernel.program, search.kernel.plan
     identity, last = search.claims[number] >> 16, search.claims[number] & NO_ACTION
     first, instances = search.store.path(identity)
@@ -81,11 +77,7 @@ def calls(program: Program, instances: Sequence[int]) -> tuple[str, ...]:
 
 
 def run(program: Program, initial: Sequence[int], instances: Sequence[int]) -> list[Leaves]:
-    """The leaves of every state of a run.
-
-    Raises:
-        EngineDisagreement: when ints know no such run.
-    """
+    """The leaves of every state of a run; raises EngineDisagreement when ints know no such run."""
     if tuple(initial) not in program.initial:
         raise EngineDisagreement("a mutant's trace starts in no initial state")
     states = [program.layout.split(initial)]

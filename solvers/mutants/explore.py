@@ -328,11 +328,7 @@ def claim_names(kernel: Kernel) -> list[str]:
 
 
 def baseline(mutations: Mutations, kernel: Kernel, budget: SearchBudget, stop: threading.Event) -> Baseline:
-    """The exploration of the rules as they are.
-
-    Raises:
-        BaselineFault: when they exceed the budget.
-    """
+    """The exploration of the rules as they are; raises BaselineFault when they exceed the budget."""
     program = mutations.of(0)
     search = Search(evolve(kernel, program=program), budget, 1, stop, lambda search: None)
     search.run()
@@ -402,11 +398,7 @@ class MutantRun:
 
 
 def outcome(run: MutantRun, budget: SearchBudget) -> MutantOutcome:
-    """The outcome of one mutant.
-
-    Raises:
-        EngineDisagreement: when ints do not confirm a counterexample.
-    """
+    """The outcome of one mutant; raises EngineDisagreement when ints do not confirm a counterexample."""
     if run.stop.is_set():
         return Undecided(STOPPED)
     program = run.mutations.of(run.mutant.number)

@@ -263,11 +263,7 @@ def source_mutants(leave: Iterable[str] = (), modules: Iterable[str] | None = No
 
 
 def source_mutant(name: str) -> SourceMutant:
-    """The mutant of a name.
-
-    Raises:
-        StaleMutantError: for a name that no mutant has.
-    """
+    """The mutant of a name; raises StaleMutantError for a name that no mutant has."""
     module = name.partition(":")[0]
     for full in (module, ROOT + module):
         if full in _rule_modules() or full in sys.modules:

@@ -51,11 +51,7 @@ def bits_text(mask: int) -> str:
 
 
 def subsets_text(lo: int, hi: int) -> str:
-    """The sets of bits of the masks lo..hi.
-
-    Raises:
-        TooWide: unless these are all masks of some bits.
-    """
+    """The sets of bits of the masks lo..hi; raises TooWide unless these are all masks of some bits."""
     if lo != 0 or hi & (hi + 1):
         raise TooWide(f"a field has values {lo}..{hi}, and TLC's numbers have 32 bits: lower a bound")
     return f"SUBSET (0..{hi.bit_length() - 1})"

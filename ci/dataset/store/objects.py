@@ -110,19 +110,11 @@ class ObjectPath(ABC):
 
     @abstractmethod
     def put_new(self, data: bytes | IO[bytes]) -> Any:
-        """Write the object if there is none; its version.
-
-        Raises:
-            PresentError: when there is one.
-        """
+        """Write the object if there is none; its version; raises PresentError when there is one."""
 
     @abstractmethod
     def put_instead(self, data: bytes, version: Any) -> Any:
-        """Write the object if it still is of a version; its new one.
-
-        Raises:
-            PresentError: when it is not.
-        """
+        """Write the object if it still is of a version; its new one; raises PresentError when it is not."""
 
     @abstractmethod
     def unlink(self, missing_ok: bool = False) -> None:

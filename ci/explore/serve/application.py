@@ -84,11 +84,7 @@ class Jobs:
     _next: int = 1
 
     def start(self, work: Work) -> Job:
-        """Begin some work on a thread of its own.
-
-        Raises:
-            QuestionRefused: with status 429, while too many run.
-        """
+        """Begin some work on a thread of its own; raises QuestionRefused with status 429, while too many run."""
         with self._lock:
             if sum(job.state == "running" for job in self._jobs.values()) >= MOST_RUNNING:
                 raise QuestionRefused(f"{MOST_RUNNING} searches are running; wait, or cancel one", 429)
@@ -102,11 +98,7 @@ class Jobs:
         return job
 
     def find(self, number: int) -> Job:
-        """The job of a number.
-
-        Raises:
-            QuestionRefused: with status 404, where it is gone.
-        """
+        """The job of a number; raises QuestionRefused with status 404, where it is gone."""
         with self._lock:
             if number not in self._jobs:
                 raise QuestionRefused(f"there is no search {number}", 404)

@@ -46,11 +46,7 @@ class PathQuestion:
 
 
 def parsed(body: bytes) -> Mapping[str, Any]:
-    """The object that a request holds.
-
-    Raises:
-        QuestionRefused: where it holds none.
-    """
+    """The object that a request holds; raises QuestionRefused where it holds none."""
     try:
         question = parse_json("the request", body or b"{}")
     except Refusal as error:
@@ -61,11 +57,7 @@ def parsed(body: bytes) -> Mapping[str, Any]:
 
 
 def number(question: Mapping[str, Any], key: str, default: int, most: int, least: int = 0) -> int:
-    """A number of a question.
-
-    Raises:
-        QuestionRefused: for what is no int in the range.
-    """
+    """A number of a question; raises QuestionRefused for what is no int in the range."""
     value = question.get(key, default)
     if type(value) is not int or not least <= value <= most:
         raise QuestionRefused(f"{key} takes a number from {least} to {most:,}")
@@ -85,11 +77,7 @@ def text(question: Mapping[str, Any], key: str) -> str | None:
 
 
 def texts(question: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """A list of texts of a question; empty where it is absent.
-
-    Raises:
-        QuestionRefused: for what is no list of texts.
-    """
+    """A list of texts of a question; empty where it is absent; raises QuestionRefused for what is no list of texts."""
     value = question.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise QuestionRefused(f"{key} takes a list of texts")

@@ -148,11 +148,7 @@ class Bytes:
     position: int = 0
 
     def take(self, count: int) -> bytes:
-        """The next bytes.
-
-        Raises:
-            WireError: when there are not so many.
-        """
+        """The next bytes; raises WireError when there are not so many."""
         end = self.position + count
         if count < 0 or end > len(self.data):
             raise WireError(f"{count} bytes wanted at byte {self.position} of {len(self.data)}")
@@ -187,11 +183,7 @@ class Bytes:
 
 
 def read_frame(data: bytes) -> tuple[int, int, Bytes]:
-    """Number and version of a record, and the bytes of its fields.
-
-    Raises:
-        WireError: when the frame is unknown.
-    """
+    """Number and version of a record, and the bytes of its fields; raises WireError when the frame is unknown."""
     rest = Bytes(data)
     frame = rest.unsigned()
     if frame != FRAME_VERSION:

@@ -88,11 +88,7 @@ class SkipCount:
         self.lacks(what, f"WARNING: {name}: passed over, and not known to be harmless: {', '.join(told[:NAMED])}{more}")
 
     def problem(self, place: str, what: str) -> None:
-        """Note one line or batch that cannot be decoded.
-
-        Raises:
-            LogError: once more are skipped than allowed.
-        """
+        """Note one line or batch that cannot be decoded; raises LogError when more are skipped than allowed."""
         self.places.append(f"{place}: {what}" if self.aliases is None else place)
         if len(self.places) > self.allowed and self.aliases is not None:
             raise LogError(f"{place}: cannot be read; without --anonymise it is said why, with words of the line")
@@ -111,11 +107,7 @@ class LogFiles:
 
 
 def find(paths: tuple[Path, ...]) -> list[LogFiles]:
-    """The logs that paths name.
-
-    Raises:
-        LogError: for a path that is not there, or a folder without logs.
-    """
+    """The logs that paths name; raises LogError for a path that is not there, or a folder without logs."""
     log_files: list[LogFiles] = []
     for path in paths:
         if path == STDIN:

@@ -82,11 +82,7 @@ def _election_keys(p: Partition, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_snapshot(path: Path, rules: RuleSet) -> Snapshot:
-    """The snapshot in a file.
-
-    Raises:
-        Refusal: in one line, with the file and the key.
-    """
+    """The snapshot in a file; raises Refusal in one line, with the file and the key."""
     document = read_json(path)
     try:
         return _snapshot(Fields.of(document), rules)

@@ -56,11 +56,7 @@ ELECTION_FAILED = 1  # exit code when some partition has no leader in the end, a
 
 
 def unclean_recovery_rules(text: str) -> RuleSet:
-    """A rule set with designated elections.
-
-    Raises:
-        Refusal: in one line.
-    """
+    """A rule set with designated elections; raises Refusal in one line."""
     try:
         rules = parse(text)
     except ScopeError as reason:

@@ -90,11 +90,7 @@ class Candidate:
 
 
 def granted_records(outcome: Outcome[Any]) -> tuple[LogRecord, ...]:
-    """The records of a request with one row.
-
-    Raises:
-        RequestError: the row's error, where nothing is written.
-    """
+    """The records of a request with one row; raises RequestError with the row's error where nothing is written."""
     if not outcome.records and outcome.response:
         row = outcome.response[0]
         error = row[1] if isinstance(row, tuple) else row.error

@@ -333,11 +333,7 @@ class State:
         return evolve(self, controller=evolve(self.controller, image=evolve(image, next_offset=offset)))
 
     def after(self, record: ModelRecord, rules: RuleSet) -> State:
-        """The state after one more record.
-
-        Raises:
-            ReplayError: when the state does not admit it.
-        """
+        """The state after one more record; raises ReplayError when the state does not admit it."""
         if record in (BEGIN, END, ABORT):
             return self._with_mark(record)
         after = self._after(record, rules)

@@ -254,11 +254,7 @@ class MemoisedReplay:
         return result
 
     def _query_change(self, at: Situation, body: Any, entry: Callable[[int], LogEntry], place: int) -> PartitionStep:
-        """Compute the step of one change in a situation, and memoise it there.
-
-        Raises:
-            EntryError: see `_decode`.
-        """
+        """Compute the step of one change in a situation, and memoise it there; raises EntryError as `_decode`."""
         step = at.changes[body] = change_step(self._ledger, at, self._decode(body, entry, place), self._rules)
         return step
 

@@ -487,11 +487,7 @@ class PartitionStep:
 
 
 def context_of(controller: Controller, topic_id: str, index: int, rules: RuleSet) -> Context:
-    """The context of a partition.
-
-    Raises:
-        Resignation: when it has no min ISR.
-    """
+    """The context of a partition; raises Resignation when it has no min ISR."""
     unclean = controller.unclean_election(topic_id, rules.partition)
     return Context(controller.min_isr(topic_id, index, rules.controller), unclean)
 

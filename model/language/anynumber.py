@@ -119,15 +119,10 @@ class AnySet(_Members):
 
 @frozen
 class AnyReplicas(_Members):
-    """An ordered list of any number of distinct brokers.
+    """An ordered list of any number of distinct brokers."""
 
-    Attributes:
-        ranks: for each member its rank; the list goes from the smallest to the largest. No two members share one.
-        top: a number above every member's rank.
-    """
-
-    ranks: Any
-    top: Word
+    ranks: Any  # for each member its rank; the list goes from the smallest to the largest. No two members share one.
+    top: Word  # a number above every member's rank
 
     def _where(self, claim: Places) -> AnyReplicas:
         """The list of those members that a claim holds of."""
@@ -198,13 +193,9 @@ class AnyReplicas(_Members):
 
 @frozen
 class PerBroker(OfAnyNumber):
-    """A record for each of any number of brokers.
+    """A record for each of any number of brokers."""
 
-    Attributes:
-        item: a record whose leaves are sequences.
-    """
-
-    item: Any
+    item: Any  # a record whose leaves are sequences
 
     def described(self) -> str:
         """What messages call it."""
@@ -271,15 +262,11 @@ class PerBroker(OfAnyNumber):
         return found
 
 
-Claim = Callable[[Word], Truth]
-"""A claim about a broker."""
+Claim = Callable[[Word], Truth]  # a claim about a broker
 
 
-BrokerMap: TypeAlias = tuple[Any, ...] | PerBroker
-"""A record for each broker."""
-
-RecordClaim = Callable[[Word, Any], Truth]
-"""A claim about a broker and its record."""
+BrokerMap: TypeAlias = tuple[Any, ...] | PerBroker  # a record for each broker
+RecordClaim = Callable[[Word, Any], Truth]  # a claim about a broker and its record
 
 
 def record_of(records: BrokerMap, broker: Word) -> Any:

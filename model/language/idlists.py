@@ -14,11 +14,8 @@ from kraftcheck.model.language.symbolic import Untold, described
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, apply, choose, concrete, largest
 
-SMALLEST_TABLE = 16
-"""The slots of the smallest table."""
-
-FULL_SLOT = 8
-"""As many ids share a slot as a list; one more makes a tree of it, or a larger table."""
+SMALLEST_TABLE = 16  # the slots of the smallest table
+FULL_SLOT = 8  # as many ids share a slot as a list; one more makes a tree of it, or a larger table
 
 _SMALLEST_WITH_TREES = 64
 _LARGEST_SPLIT_LIST = 6  # a half of a tree that is split is a list again, up to this many ids
@@ -298,13 +295,9 @@ def _ids(other: Brokers) -> tuple[int, ...]:
 
 @frozen
 class AtMostOne(Untold):
-    """A list of at most one id, which may be -1: the last-known leader list of one mode.
+    """A list of at most one id, which may be -1: the last-known leader list of one mode."""
 
-    Attributes:
-        slot: the id, or EMPTY.
-    """
-
-    slot: Word = EMPTY
+    slot: Word = EMPTY  # the id, or EMPTY
 
     @property
     def mask(self) -> Word:

@@ -20,13 +20,9 @@ class Anything:
 
 @frozen
 class Described:
-    """All states of the layout of which a rule holds, as initial states.
+    """All states of the layout of which a rule holds, as initial states."""
 
-    Attributes:
-        rule: `state -> truth | named conjuncts`.
-    """
-
-    rule: Callable[[Any], Truth | Mapping[str, Truth]]
+    rule: Callable[[Any], Truth | Mapping[str, Truth]]  # `state -> truth | named conjuncts`
 
     def __iter__(self) -> Iterator[Described]:
         """Itself alone: it stands where initial states are listed."""
@@ -67,8 +63,7 @@ def filled(first: int, rest: int) -> Any:
 
 WORD_BITS, MAX_WORDS = 64, 8
 
-UNBOUNDED = symbolic.UNBOUNDED
-"""Stands for infinity in intervals: no rule compares with a number near it."""
+UNBOUNDED = symbolic.UNBOUNDED  # stands for infinity in intervals: no rule compares with a number near it
 
 
 class LayoutError(ValueError):
@@ -90,17 +85,14 @@ def _check_reason(_: Any, __: Any, cap: object) -> None:
 
 @frozen
 class Range:
-    """Domain of a word: the ints lo..hi, both included.
+    """Domain of a word: the ints lo..hi, both included."""
 
-    Attributes:
-        lo, hi: smallest and largest value.
-        cap: why steps beyond `hi` may be left out; empty: one is a fault, as one below `lo` always is.
-        names: the enumeration that names the values, if one does.
-    """
-
+    # lo, hi: smallest and largest value
     lo: int
     hi: int
+    # why steps beyond `hi` may be left out; empty: one is a fault, as one below `lo` always is
     cap: str = field(default="", eq=False, repr=False, kw_only=True, validator=_check_reason)
+    # the enumeration that names the values, if one does
     names: Callable[[int], int] | None = field(default=None, eq=False, repr=False, kw_only=True)
 
     @property
@@ -124,15 +116,12 @@ class Flag:
 
 @frozen
 class Counter:
-    """Domain of a word without an end that is known: 0, 1, 2, ... Only provers take it.
+    """Domain of a word without an end that is known: 0, 1, 2, ... Only provers take it."""
 
-    Attributes:
-        lo, hi: smallest word; a stand-in for infinity.
-        below: the bound whose number the words are below, whatever that is; None where they are below none.
-    """
-
+    # lo, hi: smallest word; a stand-in for infinity
     lo: int = 0
     hi: int = UNBOUNDED
+    # the bound whose number the words are below, whatever that is; None where they are below none
     below: str | None = None
 
     @property
@@ -143,23 +132,17 @@ class Counter:
 
 @frozen
 class Endless:
-    """Domain of a `kraftcheck.model.language.sequences.Sequence` of words lo..hi. Only provers take it.
+    """Domain of a `kraftcheck.model.language.sequences.Sequence` of words lo..hi. Only provers take it."""
 
-    Attributes:
-        lo, hi: smallest and largest word.
-        truths: whether it is one of truths, which are 0 for false and 1 for true.
-        places: how many places name a word: 2 for a sequence of sequences.
-        numbers: for each of these the bound whose number there are of it; None where they have no end.
-        below: of the words, as in `Counter`.
-        cap: why steps after which a word is beyond `hi` may be left out; as in `Range`.
-    """
-
+    # lo, hi: smallest and largest word
     lo: int
     hi: int
-    truths: bool = False
-    places: int = 1
+    truths: bool = False  # whether it is one of truths, which are 0 for false and 1 for true
+    places: int = 1  # how many places name a word: 2 for a sequence of sequences
+    # for each of these the bound whose number there are of it; None where they have no end
     numbers: tuple[str | None, ...] = (None,)
-    below: str | None = None
+    below: str | None = None  # of the words, as in `Counter`
+    # why steps after which a word is beyond `hi` may be left out; as in `Range`
     cap: str = field(default="", eq=False, repr=False, kw_only=True, validator=_check_reason)
 
     @property
@@ -284,21 +267,13 @@ class Slot:
 
 @frozen
 class Layout:
-    """The packing of states of one shape.
+    """The packing of states of one shape."""
 
-    Attributes:
-        shape: a state whose leaves are domains.
-        packed: whether states are packed; provers read leaves only, and have no limit of width.
-        slots: one place for each leaf, in order.
-        words: number of 64-bit words of a packed state, 1..8; 0 where none is packed.
-        has_names: whether some field's values have names.
-    """
-
-    shape: Any
-    packed: bool = True
-    slots: tuple[Slot, ...] = field(init=False)
-    words: int = field(init=False)
-    has_names: bool = field(init=False)
+    shape: Any  # a state whose leaves are domains
+    packed: bool = True  # whether states are packed; provers read leaves only, and have no limit of width
+    slots: tuple[Slot, ...] = field(init=False)  # one place for each leaf, in order
+    words: int = field(init=False)  # number of 64-bit words of a packed state, 1..8; 0 where none is packed
+    has_names: bool = field(init=False)  # whether some field's values have names
 
     def __attrs_post_init__(self) -> None:
         """Assign places first-fit in order; refuse what is wider than 512 bits."""

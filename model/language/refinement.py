@@ -29,20 +29,14 @@ class RefinementError(ValueError):
 
 @frozen
 class Refinement:
-    """A mapping of states to those of an abstract system.
+    """A mapping of states to those of an abstract system."""
 
-    Attributes:
-        abstract, setting: the abstract system at a setting.
-        mapping: `state -> abstract state`; a rule.
-        by: the abstract steps that a step may be; None: all.
-        exact: whether a step that changes nothing has to be an abstract one as well.
-    """
-
+    # abstract, setting: the abstract system at a setting
     abstract: System
     setting: Setting
-    mapping: Callable[[Any], Any]
-    by: Candidates | None = None
-    exact: bool = False
+    mapping: Callable[[Any], Any]  # `state -> abstract state`; a rule
+    by: Candidates | None = None  # the abstract steps that a step may be; None: all
+    exact: bool = False  # whether a step that changes nothing has to be an abstract one as well
 
     def begins(self, state: Any) -> Conjuncts:
         """Whether an initial state is mapped to one."""

@@ -19,8 +19,7 @@ from kraftcheck.model.language.symbolic import Symbolic
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate
 
-Places = Callable[[Word], Truth]
-"""A claim about a place."""
+Places = Callable[[Word], Truth]  # a claim about a place
 
 
 class Sequence(Symbolic):

@@ -176,15 +176,11 @@ class OfAnyNumber(Untold):
 
 
 class Symbolic:
-    """A value that is unknown while a rule is traced.
-
-    Attributes:
-        graph: the graph of the trace; it records refusals.
-    """
+    """A value that is unknown while a rule is traced."""
 
     __slots__ = ()
 
-    graph: Any
+    graph: Any  # the graph of the trace; it records refusals
 
     __bool__ = _refusing("a condition (if, and, or, not, while, a chained comparison)", _CHOICE)
     __int__ = __float__ = __complex__ = __trunc__ = _refusing("a number", "arithmetic and comparisons on words")
@@ -257,22 +253,17 @@ def described(value: Any) -> str:
 
 @define
 class Notes:
-    """What a graph knows of its words besides.
+    """What a graph knows of its words besides."""
 
-    Attributes:
-        enums: for words whose values are members of an Enum, by index, that class.
-        doubts: for words of collections that may have lost something, by index, whether they have not, and the line.
-        least: how many there are at least of what each bound leaves any number of.
-        numbers: how many there are, by the bound; empty for what no bound is named for.
-        below: for words of the state and of arguments, by index, the number that they are below.
-        of_places: for sequences, by index, how many there are of each place that names a word; None where all are.
-    """
-
-    enums: dict[int, type] = field(factory=dict)
+    enums: dict[int, type] = field(factory=dict)  # for words whose values are members of an Enum, by index, that class
+    # for words of collections that may have lost something, by index, whether they have not, and the line
     doubts: dict[int, tuple[Any, str]] = field(factory=dict)
-    least: dict[str, int] = field(factory=dict)
+    least: dict[str, int] = field(factory=dict)  # how many there are at least of what each bound leaves any number of
+    # how many there are, by the bound; empty for what no bound is named for
     numbers: dict[str, Any] = field(factory=dict)
+    # for words of the state and of arguments, by index, the number that they are below
     below: dict[int, Any] = field(factory=dict)
+    # for sequences, by index, how many there are of each place that names a word; None where all are
     of_places: dict[int, list[Any]] = field(factory=dict)
 
 

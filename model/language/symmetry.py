@@ -16,11 +16,8 @@ from attrs import field, frozen
 
 from kraftcheck.model.language.words import all_of, any_of, apply, choose
 
-MOST_MEMBERS = 5
-"""Largest number of elements that fields may name by number: every order of them is tried."""
-
-Values = Sequence[Any]
-"""The leaves of a state, words or truths, in the order of the layout's slots."""
+MOST_MEMBERS = 5  # largest number of elements that fields may name by number: every order of them is tried
+Values = Sequence[Any]  # the leaves of a state, words or truths, in the order of the layout's slots
 
 
 class SymmetryError(ValueError):
@@ -54,15 +51,10 @@ class Symmetry:
 
 @frozen
 class SymmetryFields:
-    """A symmetry with the places of its fields in a layout.
+    """A symmetry with the places of its fields in a layout."""
 
-    Attributes:
-        symmetry: what is renamed.
-        paths: of all slots.
-    """
-
-    symmetry: Symmetry
-    paths: tuple[str, ...]
+    symmetry: Symmetry  # what is renamed
+    paths: tuple[str, ...]  # of all slots
     _sets: frozenset[int] = field(init=False)
     _members: Mapping[int, int] = field(init=False)
     _sources: Mapping[tuple[int, ...], tuple[int, ...]] = field(init=False, repr=False)

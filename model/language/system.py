@@ -83,23 +83,18 @@ def freed(bounds: Mapping[str, Bound], values: Mapping[str, int]) -> tuple[str, 
     return tuple(name for name in names if bounds[bounds[name].freed_by].frees(values.get(bounds[name].freed_by, 0)))
 
 
-PLACEHOLDER = re.compile(r"{([^{}]+)}")
-"""A name in a lane that stands for a value."""
+PLACEHOLDER = re.compile(r"{([^{}]+)}")  # a name in a lane that stands for a value
 
 
 @frozen
 class Arrow:
-    """A request, an answer or a record on its way from one lane to another; in one lane, an event there.
+    """A request, an answer or a record on its way from one lane to another; in one lane, an event there."""
 
-    Attributes:
-        source, target: lanes; `{name}` stands for an argument of the action, or else for what the state before the
-            step has under this label of the legend's strip, or at this path.
-        label: what is sent; empty for an event.
-    """
-
+    # source, target: lanes; `{name}` stands for an argument of the action, or else for what the state before the step
+    # has under this label of the legend's strip, or at this path
     source: str
     target: str
-    label: str = ""
+    label: str = ""  # what is sent; empty for an event
 
     def placeholders(self) -> set[str]:
         """The names that stand for values in its lanes."""
@@ -116,16 +111,12 @@ class Arrow:
 
 @frozen
 class Legend:
-    """How the traces of a system are drawn.
+    """How the traces of a system are drawn."""
 
-    Attributes:
-        lanes: of the bounds of a setting, from the top; each a participant, such as `controller` or `broker 0`.
-        arrows: by action, what it draws.
-        strip: above the lanes, by label, the path of a field of the state, such as `controller.isr`.
-    """
-
+    # of the bounds of a setting, from the top; each a participant, such as `controller` or `broker 0`
     lanes: Callable[[Mapping[str, int]], tuple[str, ...]]
-    arrows: Mapping[str, tuple[Arrow, ...]]
+    arrows: Mapping[str, tuple[Arrow, ...]]  # by action, what it draws
+    # above the lanes, by label, the path of a field of the state, such as `controller.isr`
     strip: Mapping[str, str] = field(factory=dict)
 
 
@@ -153,8 +144,7 @@ def numbered(name: str, count: int) -> tuple[str, ...]:
     return tuple(f"{name} {number}" for number in range(count))
 
 
-Parameters = Mapping[str, Mapping[str, Sequence[Any]]]
-"""For each action the values of each of its parameters."""
+Parameters = Mapping[str, Mapping[str, Sequence[Any]]]  # for each action the values of each of its parameters
 
 LIVENESS = ("eventually", "leads_to", "always_eventually", "eventually_always")
 """Kinds of property that are about whole behaviours, under fairness."""
@@ -205,15 +195,10 @@ class Fairness:
 
 @frozen
 class FairSteps:
-    """The steps of one fairness constraint: an action with some of its arguments given.
+    """The steps of one fairness constraint: an action with some of its arguments given."""
 
-    Attributes:
-        fairness: where it comes from.
-        given: the values of the arguments named by `each`.
-    """
-
-    fairness: Fairness
-    given: Mapping[str, Any]
+    fairness: Fairness  # where it comes from
+    given: Mapping[str, Any]  # the values of the arguments named by `each`
 
     @property
     def name(self) -> str:
@@ -268,11 +253,8 @@ def _same(answer: Any) -> Callable[[Any], Any]:
 
 Part = TypeVar("Part")
 
-Conjuncts = Mapping[str, Truth]
-"""Named parts of a guard or property; all must hold. Names carry their bindings."""
-
-UNNAMED = "guard"
-"""The name of a guard that is one truth."""
+Conjuncts = Mapping[str, Truth]  # named parts of a guard or property; all must hold. Names carry their bindings.
+UNNAMED = "guard"  # the name of a guard that is one truth
 
 
 class ScopeError(ValueError):

@@ -29,17 +29,10 @@ WordOperator: TypeAlias = Literal[
 TRUTH_OPERATORS: frozenset[str] = frozenset(get_args(TruthOperator))
 WORD_OPERATORS: frozenset[str] = frozenset(get_args(WordOperator))
 
-COMMUTATIVE = frozenset({"and", "or", "eq", "add", "mul", "band", "bor"})
-"""Operators whose operands may change places."""
-
-MASK_BITS = 62
-"""Masks use bits 0..61; the top bits stay clear so that `member(mask, -1)` is false."""
-
-ENDLESS = 1 << 512
-"""An end of an interval beyond this stands for infinity, and stays so when it is divided."""
-
-Interval: TypeAlias = tuple[int, int]
-"""Smallest and largest value, both included."""
+COMMUTATIVE = frozenset({"and", "or", "eq", "add", "mul", "band", "bor"})  # operators whose operands may change places
+MASK_BITS = 62  # masks use bits 0..61; the top bits stay clear so that `member(mask, -1)` is false
+ENDLESS = 1 << 512  # an end of an interval beyond this stands for infinity, and stays so when it is divided
+Interval: TypeAlias = tuple[int, int]  # smallest and largest value, both included
 
 
 def evaluate(op: str, values: Sequence[int]) -> Any:
@@ -224,8 +217,7 @@ def _compared(graph: Any, op: str, a: Node, b: Node) -> Any:
     return None
 
 
-Part = Any
-"""A term, whose module knows this one; a part of a disjunction may be a bool."""
+Part = Any  # a term, whose module knows this one; a part of a disjunction may be a bool
 
 Parts = tuple[tuple[Part, ...], tuple[Part, ...]]
 """Premises, all of which have to hold, and the conclusion: one truth, or several of which one has to hold."""
@@ -233,16 +225,12 @@ Parts = tuple[tuple[Part, ...], tuple[Part, ...]]
 
 @frozen
 class Implications:
-    """The implications of one claim.
+    """The implications of one claim."""
 
-    Attributes:
-        negations: what `negate` negated, by the index of the negation.
-        parts: of each disjunction that is an implication, by its index, what it is made of, each way to read it.
-        trivial: premises of the implications that are true whatever the premises are.
-    """
-
-    negations: dict[int, Part] = field(factory=dict)
+    negations: dict[int, Part] = field(factory=dict)  # what `negate` negated, by the index of the negation
+    # of each disjunction that is an implication, by its index, what it is made of, each way to read it
     parts: dict[int, list[Parts]] = field(factory=dict)
+    # premises of the implications that are true whatever the premises are
     trivial: list[tuple[Part, ...]] = field(factory=list)
 
     def clear(self) -> None:
@@ -278,26 +266,17 @@ class Implications:
 
 @define(eq=False, repr=False, slots=True)
 class Term(Symbolic):
-    """One node of the graph: operator, arguments, sort and interval.
+    """One node of the graph: operator, arguments, sort and interval."""
 
-    Attributes:
-        graph: the graph the term belongs to; terms of two graphs never mix.
-        op: `const`, `var`, `ite`, or a name of `TRUTH_OPERATORS` / `WORD_OPERATORS`.
-        args: argument terms (`var`: none).
-        value: the constant of a `const`; the index in `graph.variables` of a `var`.
-        lo, hi: inclusive interval of the value; truths have 0 and 1.
-        is_truth: the sort.
-        index: position in `graph.nodes`; arguments come before their users.
-    """
-
-    graph: Graph
-    op: str
-    args: tuple[Term, ...]
-    value: int
+    graph: Graph  # the graph the term belongs to; terms of two graphs never mix
+    op: str  # `const`, `var`, `ite`, or a name of `TRUTH_OPERATORS` / `WORD_OPERATORS`
+    args: tuple[Term, ...]  # argument terms (`var`: none)
+    value: int  # the constant of a `const`; the index in `graph.variables` of a `var`
+    # lo, hi: inclusive interval of the value; truths have 0 and 1
     lo: int
     hi: int
-    is_truth: bool
-    index: int
+    is_truth: bool  # the sort
+    index: int  # position in `graph.nodes`; arguments come before their users
 
     __hash__ = Symbolic.__hash__  # a class that defines equality alone would have none, and the message no line
 
@@ -417,23 +396,14 @@ Truth: TypeAlias = bool | Term
 
 @define(eq=False)
 class Graph:
-    """A hash-consed graph of terms with constant folding.
+    """A hash-consed graph of terms with constant folding."""
 
-    Attributes:
-        nodes: every term, arguments before users.
-        variables: name of each variable, by its number.
-        binders: how many bound places (`kraftcheck.model.language.sequences`) a rule is nested in.
-        refusals: what rules were refused, in order.
-        implications: those of the claim that was traced last.
-        notes: what is known of its words besides.
-    """
-
-    nodes: list[Term] = field(factory=list)
-    variables: list[str] = field(factory=list)
-    binders: int = 0
-    refusals: list[str] = field(factory=list)
-    implications: Implications = field(factory=Implications)
-    notes: Notes = field(factory=Notes)
+    nodes: list[Term] = field(factory=list)  # every term, arguments before users
+    variables: list[str] = field(factory=list)  # name of each variable, by its number
+    binders: int = 0  # how many bound places (`kraftcheck.model.language.sequences`) a rule is nested in
+    refusals: list[str] = field(factory=list)  # what rules were refused, in order
+    implications: Implications = field(factory=Implications)  # those of the claim that was traced last
+    notes: Notes = field(factory=Notes)  # what is known of its words besides
     _interned: dict[tuple[object, ...], Term] = field(factory=dict, repr=False)
 
     def variable(self, name: str, lo: int, hi: int) -> Term:

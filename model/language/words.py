@@ -13,11 +13,8 @@ from kraftcheck.model.language.terms import MASK_BITS, Graph, Term, Truth, Truth
 
 T = TypeVar("T")
 
-NO_LEADER = -1
-"""The leader of a leaderless partition, and the content of a vacant replica slot."""
-
-EMPTY = -2
-"""Content of an `AtMostOne` that holds nothing; -1 is a member there (defect B5)."""
+NO_LEADER = -1  # the leader of a leaderless partition, and the content of a vacant replica slot
+EMPTY = -2  # content of an `AtMostOne` that holds nothing; -1 is a member there (defect B5)
 
 BRANCH, CONJUNCT, DISJUNCT = "branch", "conjunct", "disjunct"
 """How a rule decides by a truth: it chooses between two values, or the truth is part of all_of or any_of."""

@@ -32,8 +32,7 @@ from kraftcheck.solvers.search.visited import VisitedSet
 FLOOR = 4
 """States that are audited in any case, where there are so many, besides one for each action that led to a new state."""
 
-MOST_STATES = 1000
-"""Most states of a small space that are audited; one more for each 2^20 transitions."""
+MOST_STATES = 1000  # most states of a small space that are audited; one more for each 2^20 transitions
 
 BUDGET, BUDGET_OF_TERM = 16_000, 4
 """Terms that a sample may evaluate on ints in any case, and for each term of the traced rules, which the time of
@@ -49,33 +48,22 @@ DISABLED_AT_ENTRY, DISABLED_WHERE_CUT = 8, 512
 """Of the others where an instance is given, and where a domain cut a transition or none is taken: there all of them
 are needed for the comparison."""
 
-INITIAL = 64
-"""Initial states that are compared."""
-
-GUARD_TERMS, FIELD_TERMS = 16, 4
-"""What it costs on ints to ask a guard, and to read or pack a field of a state."""
+INITIAL = 64  # initial states that are compared
+GUARD_TERMS, FIELD_TERMS = 16, 4  # what it costs on ints to ask a guard, and to read or pack a field of a state
 
 
 @frozen
 class Audit:
-    """The extent of an audit that found no difference.
+    """The extent of an audit that found no difference."""
 
-    Attributes:
-        states, transitions: compared; a transition by guard, successor and properties of the step.
-        refused: action instances that are enabled neither on ints nor compiled, or cut by both.
-        seed: of the sample.
-        exhaustive: whether each state was compared in all of its action instances.
-        sample: digest of the states and instances.
-        seconds: what it took.
-    """
-
+    # states, transitions: compared; a transition by guard, successor and properties of the step
     states: int
     transitions: int
-    refused: int
-    seed: int
-    exhaustive: bool
-    sample: str
-    seconds: float = 0.0
+    refused: int  # action instances that are enabled neither on ints nor compiled, or cut by both
+    seed: int  # of the sample
+    exhaustive: bool  # whether each state was compared in all of its action instances
+    sample: str  # digest of the states and instances
+    seconds: float = 0.0  # what it took
 
 
 def audit_space(
@@ -128,15 +116,10 @@ def _sequence(space: Space, sampling: Sampling, entries: Mapping[Packed, Collect
 
 @frozen
 class Costs:
-    """The costs of comparisons on ints, counted in terms.
+    """The costs of comparisons on ints, counted in terms."""
 
-    Attributes:
-        state: the properties of a state, and reading it.
-        kinds: by number of an action kind, a transition of it.
-    """
-
-    state: int
-    kinds: Mapping[int, int]
+    state: int  # the properties of a state, and reading it
+    kinds: Mapping[int, int]  # by number of an action kind, a transition of it
 
     @classmethod
     def of(cls, program: Program) -> Costs:
@@ -155,13 +138,9 @@ class Costs:
 
 @frozen
 class Limit:
-    """Where a sample ends.
+    """Where a sample ends."""
 
-    Attributes:
-        states: states; None: `floor` at least, `ceiling` at most, and else as many as `budget` pays for.
-    """
-
-    states: int | None
+    states: int | None  # states; None: `floor` at least, `ceiling` at most, and else as many as `budget` pays for
     floor: int
     ceiling: int
     budget: int
@@ -175,18 +154,15 @@ class Limit:
 
 @define
 class Auditor:
-    """Chooses action instances of states, compares them, and counts.
+    """Chooses action instances of states, compares them, and counts."""
 
-    Attributes:
-        program, engines, sampling: as `audit_space` takes them.
-        states, transitions, refused, cost: counted so far.
-    """
-
+    # program, engines, sampling: as `audit_space` takes them
     program: Program
     engines: Sequence[StateEngine]
     sampling: Sampling
     comparison: Comparison
     costs: Costs
+    # states, transitions, refused, cost: counted so far
     states: int = 0
     transitions: int = 0
     refused: int = 0

@@ -33,20 +33,15 @@ from kraftcheck.solvers.traces.render import call, fields, show
 
 @frozen
 class EngineReport:
-    """The report of an engine about one state.
+    """The report of an engine about one state."""
 
-    Attributes:
-        occurrences: for each claim that occurs, by its number in a `FramePlan`, the first action instance that
-            shows it; NO_ACTION for claims about the state.
-        after: action instances taken, each with the packed state that it leads to.
-        pruned: for each bound of a domain that cut transitions of a kind, how many.
-        marks: bits of the `recovers` properties, as the backward search sets them from the state alone.
-    """
-
+    # for each claim that occurs, by its number in a `FramePlan`, the first action instance that shows it; NO_ACTION for
+    # claims about the state
     occurrences: Mapping[int, int]
+    # action instances taken, each with the packed state that it leads to
     after: tuple[tuple[int, tuple[int, ...]], ...]
-    pruned: Mapping[Crossing, int]
-    marks: int
+    pruned: Mapping[Crossing, int]  # for each bound of a domain that cut transitions of a kind, how many
+    marks: int  # bits of the `recovers` properties, as the backward search sets them from the state alone
 
     @classmethod
     def of(cls, plan: FramePlan, frame: Any, records: Any, marks: int, claims: Mapping[int, int]) -> EngineReport:
@@ -133,16 +128,12 @@ Take = Callable[[Any, int], tuple[bool, Step | None]]
 
 @frozen
 class Dependence:
-    """Two action instances that are said to be independent, and are not.
+    """Two action instances that are said to be independent, and are not."""
 
-    Attributes:
-        one, other: which.
-        what: how they disturb each other.
-    """
-
+    # one, other: which
     one: int
     other: int
-    what: str
+    what: str  # how they disturb each other
 
 
 def find_dependence(orders: Orders, taken: Mapping[int, tuple[bool, Step | None]], take: Take) -> Dependence | None:
@@ -173,33 +164,22 @@ NEIGHBOURS = 8
 
 @frozen
 class IntsAnswer:
-    """The answer of the rules on ints about an action instance in a state.
+    """The answer of the rules on ints about an action instance in a state."""
 
-    Attributes:
-        step: the transition; None where the guard is false.
-        packed: the state it leads to; None where it leaves a domain.
-        crossed: the bounds of domains that it crosses.
-    """
-
-    step: Step | None = None
-    packed: Packed | None = None
-    crossed: tuple[Crossing, ...] = ()
+    step: Step | None = None  # the transition; None where the guard is false
+    packed: Packed | None = None  # the state it leads to; None where it leaves a domain
+    crossed: tuple[Crossing, ...] = ()  # the bounds of domains that it crosses
 
 
 @define
 class Comparison:
-    """Compares states of one program.
-
-    Attributes:
-        visited: whether a packed state is among those found; None where the search is not complete.
-        integers: the system, whose parts are read a second time.
-        owner: for each action instance the number of its kind.
-    """
+    """Compares states of one program."""
 
     program: Program
+    # whether a packed state is among those found; None where the search is not complete
     visited: Callable[[Packed], bool] | None = None
-    integers: Integers = field(init=False)
-    owner: tuple[int, ...] = field(init=False)
+    integers: Integers = field(init=False)  # the system, whose parts are read a second time
+    owner: tuple[int, ...] = field(init=False)  # for each action instance the number of its kind
     _plan: FramePlan = field(init=False)
 
     def __attrs_post_init__(self) -> None:

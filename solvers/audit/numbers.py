@@ -132,15 +132,12 @@ class Words:
 
 @frozen
 class OfNumber:
-    """A program of any number beside the rules of a number.
-
-    Attributes:
-        layout, numbers: of its states, and how many there are, by bound.
-    """
+    """A program of any number beside the rules of a number."""
 
     program: Program
     system: System
     setting: Setting
+    # layout, numbers: of its states, and how many there are, by bound
     layout: Layout = field(init=False)
     numbers: Mapping[str, int] = field(init=False)
     _actions: Mapping[str, Action] = field(init=False)
@@ -222,15 +219,11 @@ class OfNumber:
 
 @frozen
 class ByPlace:
-    """The terms of any number in a state with few.
-
-    Attributes:
-        held: the words of the state by field and place.
-    """
+    """The terms of any number in a state with few."""
 
     of: OfNumber
     places: Places
-    held: Mapping[tuple[str, tuple[int, ...]], int]
+    held: Mapping[tuple[str, tuple[int, ...]], int]  # the words of the state by field and place
 
     def worth(self, term: Term) -> int:
         """As that of `Words`."""
@@ -270,14 +263,10 @@ _BINDERS = {"every": 2, "least": 2, "greatest": 2, "cardinality": 2, "least_by":
 
 @frozen
 class Places:
-    """An interpretation: each sequence by the words at its first places; it is 0 at all others.
+    """An interpretation: each sequence by the words at its first places; it is 0 at all others."""
 
-    Attributes:
-        count: how many places a binder looks at; what is said of others must be false there.
-        words: the words of a sequence, or those of each sequence of one of sequences, by the name of its symbol.
-    """
-
-    count: int
+    count: int  # how many places a binder looks at; what is said of others must be false there
+    # the words of a sequence, or those of each sequence of one of sequences, by the name of its symbol
     words: Mapping[str, Sequence[Any]]
     _known: dict[Any, int] = field(factory=dict, eq=False, repr=False, kw_only=True)
     _free: dict[int, frozenset[int]] = field(factory=dict, eq=False, repr=False, kw_only=True)

@@ -21,8 +21,7 @@ Rows: TypeAlias = npt.NDArray[np.uint64]
 CANDIDATES = 1024
 """States of a level, evenly spread, among which the hash chooses: to hash all of them would take too long."""
 
-BY_HASH = 3
-"""States chosen by hash for each one that is taken as it was found."""
+BY_HASH = 3  # states chosen by hash for each one that is taken as it was found
 
 _MULTIPLIERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 _HALF = np.uint64(32)

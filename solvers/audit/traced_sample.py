@@ -41,20 +41,14 @@ from kraftcheck.solvers.program.symbols import state_symbols
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.traces.render import show
 
-RANDOM_STATES = 12
-"""States drawn besides the smallest, the largest and the initial ones."""
-
-STARTS = 4
-"""Initial states looked at."""
-
-ROWS = 3
-"""Instances of each action looked at in a state."""
+RANDOM_STATES = 12  # states drawn besides the smallest, the largest and the initial ones
+STARTS = 4  # initial states looked at
+ROWS = 3  # instances of each action looked at in a state
 
 EACH = 4
 """Values of single arguments besides: in turn, so that in all states together those of a short list are all asked."""
 
-RANDOM_LIMIT = 1 << 10
-"""Values drawn of a word without bound."""
+RANDOM_LIMIT = 1 << 10  # values drawn of a word without bound
 
 
 def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -> None:
@@ -340,8 +334,7 @@ def _watched(value: Any) -> Any:
 Way = set[tuple[CodeType, int, int]]
 """The turns that were taken: the code, an instruction, and the one after it, or UNEQUAL."""
 
-UNEQUAL = -2
-"""After a comparison of a record with what is of another class."""
+UNEQUAL = -2  # after a comparison of a record with what is of another class
 
 T = TypeVar("T")
 

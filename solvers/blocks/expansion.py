@@ -26,38 +26,25 @@ TABLE, MASK, OWN, FRESH, UNUSED = range(5)
 UNUSED is where an entry goes that the table does not take: as many words as a state.
 """
 
-WAYS = 4
-"""Entries that a state may have: neighbours, of which the one with the oldest stamp is taken."""
-
-FIRST_STAMP = WAYS
-"""An entry of zeros is vacant: its stamp is no expansion's."""
+WAYS = 4  # entries that a state may have: neighbours, of which the one with the oldest stamp is taken
+FIRST_STAMP = WAYS  # an entry of zeros is vacant: its stamp is no expansion's
 
 
 @frozen
 class Descent:
-    """What the expansion of a level follows from, as digests of committed levels.
+    """What the expansion of a level follows from, as digests of committed levels."""
 
-    Attributes:
-        level: of the level that is expanded, and by it of all before.
-        before: of the level before that; empty where there is none.
-    """
-
-    level: str
-    before: str
+    level: str  # of the level that is expanded, and by it of all before
+    before: str  # of the level before that; empty where there is none
 
 
 @define
 class SuccessorMemo:
-    """The memo of one process. At most one expansion uses it at a time.
-
-    Attributes:
-        slots: entries; a power of two.
-        control: where things are, for `recall`.
-    """
+    """The memo of one process. At most one expansion uses it at a time."""
 
     words: int
-    slots: int
-    control: npt.NDArray[np.int64] = field(init=False)
+    slots: int  # entries; a power of two
+    control: npt.NDArray[np.int64] = field(init=False)  # where things are, for `recall`
     _table: npt.NDArray[np.uint64] = field(init=False)
     _key: Hashable = field(init=False, default=None)
     _descent: Descent | None = field(init=False, default=None)
@@ -278,24 +265,17 @@ def emit_expand_with_memo(module: ir.Module, plan: FramePlan, geometry: Geometry
     b.ret(at.get())
 
 
-CANDIDATES = 1 << 20
-"""Records that one expansion holds before it is emptied into blocks."""
+CANDIDATES = 1 << 20  # records that one expansion holds before it is emptied into blocks
 
 
 @define
 class Expansion:
-    """One task's expansion of states into blocks of candidates.
-
-    Attributes:
-        capacity: records held before they are emptied into blocks.
-        memo: of successors generated before, begun for this expansion; None: without one.
-        frame: counters, as `frame.FramePlan` lays them out.
-    """
+    """One task's expansion of states into blocks of candidates."""
 
     kernel: BlockKernel
-    capacity: int = CANDIDATES
-    memo: SuccessorMemo | None = None
-    frame: npt.NDArray[np.int64] = field(init=False)
+    capacity: int = CANDIDATES  # records held before they are emptied into blocks
+    memo: SuccessorMemo | None = None  # of successors generated before, begun for this expansion; None: without one
+    frame: npt.NDArray[np.int64] = field(init=False)  # counters, as `frame.FramePlan` lays them out
     _set: CandidateSet = field(init=False)
     _filter: Words | None = field(init=False, default=None)
     _scratch: Words = field(init=False)

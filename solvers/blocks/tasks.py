@@ -27,8 +27,7 @@ RECORDS, TABLE, MASK, COUNT, LIMIT = range(5)
 CONTROL_WORDS = 5
 BATCH = 64
 
-FOUND_AT_ONCE = 1 << 16
-"""States that are looked for at once, so that what is found takes little memory."""
+FOUND_AT_ONCE = 1 << 16  # states that are looked for at once, so that what is found takes little memory
 
 _INDEX = (1 << 32) - 1
 
@@ -198,54 +197,31 @@ def emit_scatter(module: ir.Module, words: int) -> None:
 
 
 Words: TypeAlias = npt.NDArray[np.uint64]
-Sorted: TypeAlias = tuple[Words, npt.NDArray[np.int64]]
-"""Records sorted by bucket, and how many each bucket has."""
-
-ROW_BITS = 32
-"""Bits of a state's row within its bucket and depth; the bucket has 16 more, the action instance 16."""
-
-MOST_BUCKET_BITS = 16
-"""Bits that a bucket's number has at most."""
-
-CLAIMS_PER_WORD = 63
-"""Claims about a state that one word of claim bits holds; the sign bit stays free for SQL."""
+Sorted: TypeAlias = tuple[Words, npt.NDArray[np.int64]]  # records sorted by bucket, and how many each bucket has
+ROW_BITS = 32  # bits of a state's row within its bucket and depth; the bucket has 16 more, the action instance 16
+MOST_BUCKET_BITS = 16  # bits that a bucket's number has at most
+CLAIMS_PER_WORD = 63  # claims about a state that one word of claim bits holds; the sign bit stays free for SQL
 
 _LOAD = 0.6
 
 
 @frozen
 class BlockSpec:
-    """The spec of a program, which a worker loads.
+    """The spec of a program, which a worker loads."""
 
-    Attributes:
-        code: object code of `blockkernel`.
-        target: the processor it was made for.
-        words: words of a packed state.
-        instances: most successors that one state can have.
-        filter_slots: states that an expansion's filter of recent successors holds.
-        frame: length of a frame.
-        claim_words: words of claim bits of a state.
-        bucket_bits: logarithm of the number of buckets; 1 to 16.
-        recovers: number of `recovers` properties.
-        mark_bytes: bytes of a mark as the kernel keeps it.
-        flows: for each action instance the bits of marks that flow back through it.
-        truth_words: words of the truths of a state that liveness needs; 0 without any.
-        other_bytes: bytes that each word of a packed state but the first needs.
-    """
-
-    code: bytes
-    target: CodeTarget
-    words: int
-    instances: int
-    filter_slots: int
-    frame: int
-    claim_words: int
-    bucket_bits: int
-    recovers: int
-    mark_bytes: int
-    flows: tuple[int, ...]
-    truth_words: int = 0
-    other_bytes: tuple[int, ...] = ()
+    code: bytes  # object code of `blockkernel`
+    target: CodeTarget  # the processor it was made for
+    words: int  # words of a packed state
+    instances: int  # most successors that one state can have
+    filter_slots: int  # states that an expansion's filter of recent successors holds
+    frame: int  # length of a frame
+    claim_words: int  # words of claim bits of a state
+    bucket_bits: int  # logarithm of the number of buckets; 1 to 16
+    recovers: int  # number of `recovers` properties
+    mark_bytes: int  # bytes of a mark as the kernel keeps it
+    flows: tuple[int, ...]  # for each action instance the bits of marks that flow back through it
+    truth_words: int = 0  # words of the truths of a state that liveness needs; 0 without any
+    other_bytes: tuple[int, ...] = ()  # bytes that each word of a packed state but the first needs
 
     @property
     def record(self) -> int:
@@ -438,57 +414,36 @@ def first_claims(bits: Words) -> dict[int, int]:
 Numbers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
-EVERYWHERE = -1
-"""The cut bits of a constraint whose steps count as enabled everywhere."""
+EVERYWHERE = -1  # the cut bits of a constraint whose steps count as enabled everywhere
 
 
 @frozen
 class RegionQuestion:
-    """A liveness property, by numbers of the truths of a state that `appraise` writes.
+    """A liveness property, by numbers of the truths of a state that `appraise` writes."""
 
-    Attributes:
-        premise, goal: its truths.
-        everywhere: its region are all states, not only those without the goal.
-        initially: it is about initial states, not about those with the premise.
-        excuses: for each constraint the truth that excuses it; negative: the goal is false.
-        steps: for each action instance the constraints that it is a step of, a bit each.
-        cuts: for each constraint the cut bits by which its steps count as enabled; or `EVERYWHERE`.
-    """
-
+    # premise, goal: its truths
     premise: int
     goal: int
-    everywhere: bool
-    initially: bool
-    excuses: tuple[int, ...]
-    steps: tuple[int, ...]
-    cuts: tuple[int, ...]
+    everywhere: bool  # its region are all states, not only those without the goal
+    initially: bool  # it is about initial states, not about those with the premise
+    excuses: tuple[int, ...]  # for each constraint the truth that excuses it; negative: the goal is false
+    steps: tuple[int, ...]  # for each action instance the constraints that it is a step of, a bit each
+    cuts: tuple[int, ...]  # for each constraint the cut bits by which its steps count as enabled; or `EVERYWHERE`
 
 
 @frozen
 class RegionPart:
-    """What a block of states has of a region.
+    """What a block of states has of a region."""
 
-    Attributes:
-        concerned: how many states of the block the property is about.
-        chosen: the rows of the block that are in the region.
-        waiting: which of these have to wait for the goal.
-        allowed: for each of these the constraints that are not excused there.
-        hidden: those that count as enabled although no step shows it.
-        cut: which of these have a step that a domain cut.
-        counts: how many steps each of these has that change it.
-        records: the steps: packed state, and action instance.
-        taken: the constraints that each of them is a step of.
-    """
-
-    concerned: int
-    chosen: Numbers
-    waiting: Truths
-    allowed: Numbers
-    hidden: Numbers
-    cut: Truths
-    counts: Numbers
-    records: Words
-    taken: Numbers
+    concerned: int  # how many states of the block the property is about
+    chosen: Numbers  # the rows of the block that are in the region
+    waiting: Truths  # which of these have to wait for the goal
+    allowed: Numbers  # for each of these the constraints that are not excused there
+    hidden: Numbers  # those that count as enabled although no step shows it
+    cut: Truths  # which of these have a step that a domain cut
+    counts: Numbers  # how many steps each of these has that change it
+    records: Words  # the steps: packed state, and action instance
+    taken: Numbers  # the constraints that each of them is a step of
 
 
 def region_part(kernel: BlockKernel, question: RegionQuestion, initial: Truths, states: Words) -> RegionPart:

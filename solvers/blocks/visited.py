@@ -29,15 +29,13 @@ states before it must grow; of the last call, the records that were looked at, a
 
 CONTROL_WORDS = 11
 FACTORS = range(8, 16)
-LOW_BITS = 4
-"""Bits of the hash that are not multiplied: the product has no more than 64."""
+LOW_BITS = 4  # bits of the hash that are not multiplied: the product has no more than 64
 LINE = 16
 TAG_BITS = range(5, 9)
 """Bits that a tag may have; of so many bits all values but 0 are lines in which a state may stand."""
 
 BATCH = 64
-PADDING = 16
-"""Bytes behind a table, which reading its last entry touches."""
+PADDING = 16  # bytes behind a table, which reading its last entry touches
 
 PRESENT, ADDED_NOW, NO_ROOM = range(3)
 

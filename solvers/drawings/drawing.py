@@ -46,15 +46,11 @@ def default_legend(actions: Sequence[Action]) -> Legend:
 
 @frozen
 class DrawnArrow:
-    """An arrow of a column: from lane to lane, by their numbers; an event where both are one.
-
-    Attributes:
-        label: what is sent; empty for an event.
-    """
+    """An arrow of a column: from lane to lane, by their numbers; an event where both are one."""
 
     source: int
     target: int
-    label: str
+    label: str  # what is sent; empty for an event
 
 
 @frozen
@@ -68,87 +64,53 @@ class Change:
 
 @frozen
 class Column:
-    """A state of a trace and the step that led to it.
+    """A state of a trace and the step that led to it."""
 
-    Attributes:
-        number: of the step; the initial state is 0.
-        action: the step in words; `initial state`.
-        arrows: what it draws.
-        strip: the values in view, one for each label of the drawing.
-        changes: the fields that the step changed.
-        state: every field as text, by path.
-        failing: conjuncts of the property that fail here; empty where it holds.
-        event: what the step reports besides the state, in words.
-    """
-
-    number: int
-    action: str
-    arrows: tuple[DrawnArrow, ...]
-    strip: tuple[str, ...]
-    changes: tuple[Change, ...]
-    state: Mapping[str, str]
-    failing: tuple[str, ...] = ()
-    event: str = ""
+    number: int  # of the step; the initial state is 0
+    action: str  # the step in words; `initial state`
+    arrows: tuple[DrawnArrow, ...]  # what it draws
+    strip: tuple[str, ...]  # the values in view, one for each label of the drawing
+    changes: tuple[Change, ...]  # the fields that the step changed
+    state: Mapping[str, str]  # every field as text, by path
+    failing: tuple[str, ...] = ()  # conjuncts of the property that fail here; empty where it holds
+    event: str = ""  # what the step reports besides the state, in words
 
 
 @frozen
 class DrawnCycle:
-    """The cycle at the end of a lasso.
+    """The cycle at the end of a lasso."""
 
-    Attributes:
-        start: number of the column where it begins, whose state the last one is again; the last one: it stays there.
-        text: what is repeated, and whether for ever.
-        fairness: how it satisfies each constraint.
-    """
-
-    start: int
-    text: str
-    fairness: tuple[str, ...] = ()
+    start: int  # number of the column where it begins, whose state the last one is again; the last one: it stays there
+    text: str  # what is repeated, and whether for ever
+    fairness: tuple[str, ...] = ()  # how it satisfies each constraint
 
 
 @frozen
 class Drawing:
-    """A trace as it is drawn.
+    """A trace as it is drawn."""
 
-    Attributes:
-        title: system, scope and rules.
-        claim, sentence: the property, and what it says.
-        lanes: names, from the top; none for states without lanes.
-        labels: of the strip above the lanes.
-        columns: the states, the initial one first.
-        other: how the same actions go under other rules; None where there are none.
-        cycle: of a lasso, what is repeated for ever; None: it ends with the last column.
-    """
-
-    title: str
+    title: str  # system, scope and rules
+    # claim, sentence: the property, and what it says
     claim: str
     sentence: str
-    lanes: tuple[str, ...]
-    labels: tuple[str, ...]
-    columns: tuple[Column, ...]
-    other: OtherRules | None = None
-    cycle: DrawnCycle | None = None
+    lanes: tuple[str, ...]  # names, from the top; none for states without lanes
+    labels: tuple[str, ...]  # of the strip above the lanes
+    columns: tuple[Column, ...]  # the states, the initial one first
+    other: OtherRules | None = None  # how the same actions go under other rules; None where there are none
+    cycle: DrawnCycle | None = None  # of a lasso, what is repeated for ever; None: it ends with the last column
 
 
 @frozen
 class OtherRules:
-    """The same actions under another rule set.
+    """The same actions under another rule set."""
 
-    Attributes:
-        rules: the rule set.
-        columns: the states there, up to the first step that cannot be taken.
-        divergence: number of the first step that goes otherwise; None where none does.
-        stopped: why the step after the last column cannot be taken; empty where every step can.
-        start: the fields that begin otherwise there, with their values; they count as no divergence.
-        own: what the rules of the run are called beside it; empty where the title says it.
-    """
-
-    rules: str
-    columns: tuple[Column, ...]
-    divergence: int | None
-    stopped: str = ""
+    rules: str  # the rule set
+    columns: tuple[Column, ...]  # the states there, up to the first step that cannot be taken
+    divergence: int | None  # number of the first step that goes otherwise; None where none does
+    stopped: str = ""  # why the step after the last column cannot be taken; empty where every step can
+    # the fields that begin otherwise there, with their values; they count as no divergence
     start: Mapping[str, str] = field(factory=dict)
-    own: str = ""
+    own: str = ""  # what the rules of the run are called beside it; empty where the title says it
 
 
 def legend_of(program: Program) -> Legend:

@@ -24,12 +24,8 @@ from kraftcheck.solvers.logs.whatif import PartitionKey, acks_needed, changed_br
 
 H = TypeVar("H", bound=Hashable)
 
-PARTITION = "\0"
-"""Stands in the text of an event for the partition that it is about."""
-
-GONE = -1
-"""Stands for the state of a partition that is deleted."""
-
+PARTITION = "\0"  # stands in the text of an event for the partition that it is about
+GONE = -1  # stands for the state of a partition that is deleted
 _BROKER = re.compile(r"\b(?:broker|leader) (\d+)\b")  # the broker that an event's words name
 
 BROKER_STATES = ("live", "fenced", "shut down", "starting", "shutting down", "gone")
@@ -53,13 +49,9 @@ class Numbers(dict[H, int]):
 
 @define
 class LogDrawing:
-    """The drawing of a log; it grows by a batch at a time.
+    """The drawing of a log; it grows by a batch at a time."""
 
-    Attributes:
-        kind: what kind of event one is, by its words and by what `elections` calls it.
-    """
-
-    kind: Callable[[str, str], str]
+    kind: Callable[[str, str], str]  # what kind of event one is, by its words and by what `elections` calls it
     _partitions: Numbers[str] = field(factory=Numbers, init=False)
     _states: Numbers[Shown] = field(factory=Numbers, init=False)
     _events: Numbers[tuple[str, str]] = field(factory=Numbers, init=False)

@@ -9,11 +9,8 @@ from attrs import frozen
 
 from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnArrow, DrawnCycle
 
-CHARACTER, LINE, PAD = 6.6, 15, 8
-"""Width of a character, height of a line of text, and the space around it, in pixels."""
-
-LANE = 46
-"""Height of a lane."""
+CHARACTER, LINE, PAD = 6.6, 15, 8  # width of a character, height of a line of text, and the space around it, in pixels
+LANE = 46  # height of a lane
 
 STYLE = """
 svg { font: 11px ui-monospace, Menlo, Consolas, monospace; color: #1f2328; fill: currentColor }

@@ -38,8 +38,7 @@ from kraftcheck.solvers.search.symmetry import check_after, check_before
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.search.witness import count_outside, start_witness, witness
 
-Mark = TypeVar("Mark")
-"""What an engine notes of the first occurrence of a claim; only its own store can read it."""
+Mark = TypeVar("Mark")  # what an engine notes of the first occurrence of a claim; only its own store can read it
 
 
 class SearchResult(Protocol[Mark]):
@@ -133,22 +132,14 @@ def never_met(kernel: Planned, counters: npt.NDArray[np.int64]) -> tuple[Names, 
 
 @frozen
 class SearchBudget(Limits):
-    """The resources and limits of a search; past its limits verdicts are incomplete.
+    """The resources and limits of a search; past its limits verdicts are incomplete."""
 
-    Attributes:
-        threads: how many; results do not depend on it.
-        cache_dir: folder for compiled code, and for a nameless file of what liveness has no room for in memory; None:
-            keep none.
-        keep: whether the result holds the states, where they are in memory.
-        strict: whether a declared cap that cuts a transition makes it incomplete too.
-        sampling: how much is audited.
-    """
-
-    threads: int = 1
+    threads: int = 1  # how many; results do not depend on it
+    # folder for compiled code, and for a nameless file of what liveness has no room for in memory; None: keep none
     cache_dir: Path | None = None
-    keep: bool = True
-    strict: bool = False
-    sampling: Sampling = DEFAULT
+    keep: bool = True  # whether the result holds the states, where they are in memory
+    strict: bool = False  # whether a declared cap that cuts a transition makes it incomplete too
+    sampling: Sampling = DEFAULT  # how much is audited
 
     @property
     def limited(self) -> bool:
@@ -158,72 +149,50 @@ class SearchBudget(Limits):
 
 @frozen
 class SearchProgress:
-    """How far an exploration is.
+    """How far an exploration is."""
 
-    Attributes:
-        depth: steps from the initial states to those being expanded.
-        generated, distinct: transitions taken (and initial states), different states.
-        queue: states of this depth, or of this sweep, that wait.
-        sweep: number of the backward sweep; 0 before the backward search.
-    """
-
-    depth: int
+    depth: int  # steps from the initial states to those being expanded
+    # generated, distinct: transitions taken (and initial states), different states
     generated: int
     distinct: int
-    queue: int
+    queue: int  # states of this depth, or of this sweep, that wait
     seconds: float
-    sweep: int = 0
+    sweep: int = 0  # number of the backward sweep; 0 before the backward search
 
 
 @frozen
 class Exploration:
-    """The result of an exploration.
-
-    Attributes:
-        verdicts: one for each property, deadlock last.
-        distinct, generated, depth: size of the space; generated counts initial states and every transition taken.
-        levels: distinct states by depth.
-        seconds, compile_seconds: time of the search and of making its code.
-        recoverability, liveness: what searches backward and for fair behaviours found, and what they took.
-        cached: whether the code came from the cache.
-        fired: transitions taken, by action; 0: never fired.
-        never_true, never_false: guard conjuncts as (action, conjunct).
-        prunings: the transitions that a field's domain cut.
-        bytes_per_state: memory in use per distinct state, buffers included.
-        cut: why it is incomplete; None when it is complete.
-        warnings: what the user should know.
-        store: the visited set, unless dropped.
-        audit: what was compared with the rules on ints.
-        outside: states outside the system's constraint, which are judged and not followed; distinct counts them.
-        orders: what was left out as another order of independent steps; None where every order was followed.
-        premises_shown: ids of the properties of whose premises a state or step was reached.
-        answers: what is to be said where Kafka's own classes answered.
-    """
+    """The result of an exploration."""
 
     program: Program
-    verdicts: tuple[PropertyVerdict, ...]
+    verdicts: tuple[PropertyVerdict, ...]  # one for each property, deadlock last
+    # distinct, generated, depth: size of the space; generated counts initial states and every transition taken
     distinct: int
     generated: int
     depth: int
-    levels: tuple[int, ...]
+    levels: tuple[int, ...]  # distinct states by depth
+    # seconds, compile_seconds: time of the search and of making its code
     seconds: float
     compile_seconds: float
+    # recoverability, liveness: what searches backward and for fair behaviours found, and what they took
     recoverability: Recoverability
     liveness: Liveness
-    cached: bool
-    fired: Mapping[str, int]
+    cached: bool  # whether the code came from the cache
+    fired: Mapping[str, int]  # transitions taken, by action; 0: never fired
+    # never_true, never_false: guard conjuncts as (action, conjunct)
     never_true: tuple[tuple[str, str], ...]
     never_false: tuple[tuple[str, str], ...]
-    prunings: tuple[Pruning, ...]
-    bytes_per_state: float
-    cut: str | None
-    warnings: tuple[str, ...]
-    store: VisitedSet | None
-    audit: Audit
-    outside: int = 0
+    prunings: tuple[Pruning, ...]  # the transitions that a field's domain cut
+    bytes_per_state: float  # memory in use per distinct state, buffers included
+    cut: str | None  # why it is incomplete; None when it is complete
+    warnings: tuple[str, ...]  # what the user should know
+    store: VisitedSet | None  # the visited set, unless dropped
+    audit: Audit  # what was compared with the rules on ints
+    outside: int = 0  # states outside the system's constraint, which are judged and not followed; distinct counts them
+    # what was left out as another order of independent steps; None where every order was followed
     orders: OrdersFound | None = None
-    premises_shown: frozenset[str] = frozenset()
-    answers: EnginePart | None = None
+    premises_shown: frozenset[str] = frozenset()  # ids of the properties of whose premises a state or step was reached
+    answers: EnginePart | None = None  # what is to be said where Kafka's own classes answered
 
     @property
     def shortest(self) -> bool:

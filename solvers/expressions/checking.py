@@ -30,16 +30,12 @@ class TruthType:
 
 @frozen
 class WordType:
-    """A number in lo..hi.
+    """A number in lo..hi."""
 
-    Attributes:
-        lo, hi: the smallest and the largest.
-        names: of an enumeration, the number of each name.
-    """
-
+    # lo, hi: the smallest and the largest
     lo: int
     hi: int
-    names: Mapping[str, int] = field(factory=dict, eq=False, repr=False)
+    names: Mapping[str, int] = field(factory=dict, eq=False, repr=False)  # of an enumeration, the number of each name
 
     def __str__(self) -> str:
         """The type in words."""
@@ -59,17 +55,11 @@ class SetType:
 
 @frozen
 class ListType:
-    """A list of distinct numbers, in order.
+    """A list of distinct numbers, in order."""
 
-    Attributes:
-        of: the class of the field; `tuple` for a list that the expression writes.
-        member: what a member may be.
-        most: how many members it has at most; a written list has exactly so many.
-    """
-
-    of: type
-    member: WordType
-    most: int
+    of: type  # the class of the field; `tuple` for a list that the expression writes
+    member: WordType  # what a member may be
+    most: int  # how many members it has at most; a written list has exactly so many
 
     def __str__(self) -> str:
         """The type in words."""
@@ -177,8 +167,7 @@ def item_type(row: TupleType) -> Type | None:
     return result
 
 
-MAX_COST = 20_000
-"""Operations of an expression, with each `for` written out."""
+MAX_COST = 20_000  # operations of an expression, with each `for` written out
 
 
 @frozen
@@ -202,19 +191,12 @@ Evaluate: TypeAlias = Callable[[Names], Result]
 
 @frozen
 class Typed:
-    """A checked part of an expression.
+    """A checked part of an expression."""
 
-    Attributes:
-        type: what its value is.
-        evaluate: computes it.
-        total: whether it can be evaluated in every state.
-        cost: how many operations that takes.
-    """
-
-    type: Type
-    evaluate: Evaluate
-    total: bool = True
-    cost: int = 1
+    type: Type  # what its value is
+    evaluate: Evaluate  # computes it
+    total: bool = True  # whether it can be evaluated in every state
+    cost: int = 1  # how many operations that takes
 
 
 def strict(type_: Type, operate: Callable[..., Any], *operands: Typed) -> Typed:
@@ -259,11 +241,8 @@ def negated(operand: Typed) -> Typed:
     return strict(TRUTH, negate, operand)
 
 
-MAX_LENGTH = 1000
-"""Characters of an expression."""
-
-MAX_DEPTH = 40
-"""Levels of nesting of an expression."""
+MAX_LENGTH = 1000  # characters of an expression
+MAX_DEPTH = 40  # levels of nesting of an expression
 
 _MEND = "docs/reference/expressions.md has the language"
 
@@ -278,16 +257,12 @@ class Source:
     Args:
         text: as it was given.
 
-    Attributes:
-        text: the text without blanks around it.
-        tree: the syntax tree.
-
     Raises:
         ExpressionError: where it is no expression, too long or nested too deeply.
     """
 
-    text: str
-    tree: ast.expr
+    text: str  # the text without blanks around it
+    tree: ast.expr  # the syntax tree
 
     def __init__(self, text: str) -> None:
         self.text = text.strip()
@@ -334,11 +309,8 @@ class Source:
         return ExpressionError(f"column {len(before) + 1}: {message}")
 
 
-MAX_NUMBER = 1 << 61
-"""Numbers of an expression stay below this, so that every engine can hold them."""
-
-NONE = "none"
-"""How an expression writes that there is no leader, as traces do."""
+MAX_NUMBER = 1 << 61  # numbers of an expression stay below this, so that every engine can hold them
+NONE = "none"  # how an expression writes that there is no leader, as traces do
 
 Kind = TypeVar("Kind")
 
@@ -347,19 +319,12 @@ Rules: TypeAlias = Mapping[type[ast.AST], Callable[..., Typed]]
 
 @frozen
 class Checker:
-    """Checks the parts of one expression.
+    """Checks the parts of one expression."""
 
-    Attributes:
-        source: the expression.
-        rules: how each form of Python's syntax tree is checked.
-        names: the type of each name: the fields, and the variables of `for` around a part.
-        listing: the command that shows the fields, for suggestions.
-    """
-
-    source: Source
-    rules: Rules
-    names: Mapping[str, Type]
-    listing: str = ""
+    source: Source  # the expression
+    rules: Rules  # how each form of Python's syntax tree is checked
+    names: Mapping[str, Type]  # the type of each name: the fields, and the variables of `for` around a part
+    listing: str = ""  # the command that shows the fields, for suggestions
 
     def check(self, node: ast.expr) -> Typed:
         """The checked part; raises ExpressionError where it is not of the language, or its types do not fit."""

@@ -23,11 +23,8 @@ from kraftcheck.solvers.expressions.checking import (
     type_of,
 )
 
-STATE = "state"
-"""The name of a state that is no record."""
-
-IN_RANGE = "every place that it reads is there"
-"""The conjunct of an expression that cannot be evaluated in every state."""
+STATE = "state"  # the name of a state that is no record
+IN_RANGE = "every place that it reads is there"  # the conjunct of an expression that cannot be evaluated in every state
 
 FORMS = {**checking.FORMS, **operators.FORMS, **places.FORMS}
 """Every form of Python's syntax that an expression may have; nothing else is read."""
@@ -35,19 +32,12 @@ FORMS = {**checking.FORMS, **operators.FORMS, **places.FORMS}
 
 @frozen
 class Expression:
-    """A truth about a state, checked against a layout.
+    """A truth about a state, checked against a layout."""
 
-    Attributes:
-        text: as it was written, blanks around it dropped.
-        parts: the conjuncts that `and` joins at its top, by their text.
-        whole: the whole of it.
-        fields: the fields of a state; none where it is no record.
-    """
-
-    text: str
-    parts: tuple[tuple[str, Typed], ...]
-    whole: Typed
-    fields: tuple[str, ...]
+    text: str  # as it was written, blanks around it dropped
+    parts: tuple[tuple[str, Typed], ...]  # the conjuncts that `and` joins at its top, by their text
+    whole: Typed  # the whole of it
+    fields: tuple[str, ...]  # the fields of a state; none where it is no record
 
     def conjuncts(self, state: Any) -> dict[str, Truth]:
         """The named conjuncts; one of them is false where the expression is false or cannot be evaluated."""
@@ -130,25 +120,18 @@ def excluded(wanted: Expression) -> Property:
     return Property(wanted.text, "always", sentence, lambda state: negate(wanted.truth(state)), options=options)
 
 
-INVARIANT, WHEN, FIND = "invariant", "when", "find"
-"""Names of the options, as trace documents record them."""
+INVARIANT, WHEN, FIND = "invariant", "when", "find"  # names of the options, as trace documents record them
 
 
 @frozen
 class Expressions:
-    """The expressions of a command line.
+    """The expressions of a command line."""
 
-    Attributes:
-        invariants: each has to hold in every reachable state; with `when`, in those that satisfy that.
-        when: the states that the invariants are about; empty: all of them.
-        find: the state to look for; empty: none.
-        names: ids of the invariants, in their order; empty: their texts are.
-    """
-
+    # each has to hold in every reachable state; with `when`, in those that satisfy that
     invariants: tuple[str, ...] = ()
-    when: str = ""
-    find: str = ""
-    names: tuple[str, ...] = ()
+    when: str = ""  # the states that the invariants are about; empty: all of them
+    find: str = ""  # the state to look for; empty: none
+    names: tuple[str, ...] = ()  # ids of the invariants, in their order; empty: their texts are
 
     @classmethod
     def of_options(cls, options: Mapping[str, str]) -> Expressions:

@@ -119,8 +119,7 @@ def first_of(members: Entries) -> Any:
     return result
 
 
-MAX_RANGE = 64
-"""Numbers that `range` may stand for."""
+MAX_RANGE = 64  # numbers that `range` may stand for
 
 
 def _place(checker: Checker, node: ast.Subscript) -> Typed:
@@ -285,5 +284,4 @@ def _repeated_cost(loops: list[Loop], body: Typed) -> int:
     return cost
 
 
-FORMS: Rules = {ast.Subscript: _place}
-"""The forms that this module checks."""
+FORMS: Rules = {ast.Subscript: _place}  # the forms that this module checks

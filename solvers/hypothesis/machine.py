@@ -33,12 +33,10 @@ from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, permutation, shrink, trace_of
 from kraftcheck.solvers.traces.render import call, lines
 
-CHOICES = st.integers(0, (1 << 16) - 1)
-"""What picks among enabled things, modulo their number; shrinks to the first."""
+CHOICES = st.integers(0, (1 << 16) - 1)  # what picks among enabled things, modulo their number; shrinks to the first
 
 
-SPREAD = 0x9E3779B97F4A7C15
-"""Spreads the bits of a choice over 64 bits (Knuth's multiplicative hashing)."""
+SPREAD = 0x9E3779B97F4A7C15  # spreads the bits of a choice over 64 bits (Knuth's multiplicative hashing)
 
 
 Machine = TypeVar("Machine", bound=RuleBasedStateMachine)

@@ -23,11 +23,8 @@ from kraftcheck.solvers.reference.interpreter import Integers, permutation
 
 Strategy = st.SearchStrategy
 
-OUT_OF_RANGE = 1 << 70
-"""Beyond every field, and beyond 64 bits."""
-
-SORTS = ("legal", "boundary", "illegal")
-"""The sorts of values."""
+OUT_OF_RANGE = 1 << 70  # beyond every field, and beyond 64 bits
+SORTS = ("legal", "boundary", "illegal")  # the sorts of values
 
 
 def values(domain: Domain, sort: str = "legal") -> Strategy[Any]:

@@ -27,19 +27,12 @@ IS_CYCLE, LOSES, FAILS = 1, 2, 4
 
 @define
 class Components:
-    """The components of some states of a region.
+    """The components of some states of a region."""
 
-    Attributes:
-        sweeps: over the region, which was surveyed.
-        open: the states that are not decided yet.
-        fair: the states of components in which every constraint can be satisfied.
-        labels: of these the least number of their component.
-    """
-
-    sweeps: Sweeps
-    open: Truths
-    fair: Truths = field(init=False)
-    labels: Labels = field(init=False)
+    sweeps: Sweeps  # over the region, which was surveyed
+    open: Truths  # the states that are not decided yet
+    fair: Truths = field(init=False)  # the states of components in which every constraint can be satisfied
+    labels: Labels = field(init=False)  # of these the least number of their component
     _is_trimmed: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -174,8 +167,7 @@ class Components:
         return found
 
 
-STEPS = 1 << 22
-"""Steps of a search depth first between two looks at whether it is to end."""
+STEPS = 1 << 22  # steps of a search depth first between two looks at whether it is to end
 
 
 def label_components(kept: KeptEdges, members: Truths, labels: Labels, check_stop: Callable[[], None]) -> None:
@@ -198,22 +190,16 @@ def _numbers(states: slice) -> Labels:
     return np.arange(states.start, states.stop, dtype=np.uint32)
 
 
-Asked = tuple[int, ...]
-"""For each group the bits of the constraints that are asked for."""
+Asked = tuple[int, ...]  # for each group the bits of the constraints that are asked for
 
 
 @define
 class FairCycle:
-    """The search for a cycle.
-
-    Attributes:
-        within: the states of its component, and maybe others, which are left out where they are met: used up.
-        state: where the cycle is to begin.
-    """
+    """The search for a cycle."""
 
     sweeps: Sweeps
-    within: Truths
-    state: int
+    within: Truths  # the states of its component, and maybe others, which are left out where they are met: used up
+    state: int  # where the cycle is to begin
     _homeward: dict[int, Run] = field(factory=dict)
     _missed: Asked = ()
 
@@ -314,26 +300,17 @@ def _first(asked: Asked, most: int) -> Asked:
 STATE_BYTES = 15
 """Bytes that the search for a lasso takes for each state of a region, besides those of its constraints' bits."""
 
-MANY_ROUNDS = 6
-"""Rounds of the fixpoint after which components decide, where all edges are kept."""
-
-ALONE = 2
-"""States of a block that are tried alone."""
+MANY_ROUNDS = 6  # rounds of the fixpoint after which components decide, where all edges are kept
+ALONE = 2  # states of a block that are tried alone
 
 
 @frozen
 class Question:
-    """A liveness property of the states of its region.
+    """A liveness property of the states of its region."""
 
-    Attributes:
-        kind: of `LIVENESS`.
-        concerned: how many states of the graph it is about.
-        waiting: the states where a wait for the goal begins, the goal being false.
-    """
-
-    kind: str
-    concerned: int
-    waiting: Truths
+    kind: str  # of `LIVENESS`
+    concerned: int  # how many states of the graph it is about
+    waiting: Truths  # the states where a wait for the goal begins, the goal being false
 
     @property
     def begins(self) -> Truths:
@@ -343,17 +320,11 @@ class Question:
 
 @frozen
 class Lasso:
-    """A run into a fair cycle, by numbers of states.
+    """A run into a fair cycle, by numbers of states."""
 
-    Attributes:
-        entry: the state where the wait begins.
-        way: action instances from there to the cycle.
-        cycle: action instances of the cycle; none: the behaviour stays where it is.
-    """
-
-    entry: int
-    way: tuple[int, ...]
-    cycle: tuple[int, ...]
+    entry: int  # the state where the wait begins
+    way: tuple[int, ...]  # action instances from there to the cycle
+    cycle: tuple[int, ...]  # action instances of the cycle; none: the behaviour stays where it is
 
 
 @frozen
@@ -374,16 +345,12 @@ class Answer:
 
 @define
 class Behaviours:
-    """Answers the question about a region.
+    """Answers the question about a region."""
 
-    Attributes:
-        edges, sweeps: the region, and the constraints that the property is under.
-        rounds: of the fixpoint, after which components decide.
-    """
-
+    # edges, sweeps: the region, and the constraints that the property is under
     edges: Edges
     sweeps: Sweeps
-    rounds: int = MANY_ROUNDS
+    rounds: int = MANY_ROUNDS  # of the fixpoint, after which components decide
 
     def answer(self, question: Question) -> Answer:
         """The answer to a question."""

@@ -12,47 +12,33 @@ from attrs import define, frozen
 from kraftcheck.solvers.liveness.graph import Listed, Truths
 from kraftcheck.solvers.machine_code.graph_kernels import UNGUIDED
 
-GROUP = 32
-"""Constraints whose bits are swept together."""
-
-Bits = npt.NDArray[Any]
-"""One unsigned number for each state or class of edges."""
+GROUP = 32  # constraints whose bits are swept together
+Bits = npt.NDArray[Any]  # one unsigned number for each state or class of edges
 
 
 @frozen
 class Constraint:
-    """A fairness constraint as the sweeps see it.
-
-    Attributes:
-        instances: numbers of the action instances it is about.
-        cuts: cut bits (`graph_kernels`) of the kinds of these.
-        visits: it stands for a set of states that are visited again and again: those where it is excused. It is
-            weak, has no steps, and is enabled everywhere else.
-    """
+    """A fairness constraint as the sweeps see it."""
 
     strong: bool
-    instances: Sequence[int]
-    cuts: int
+    instances: Sequence[int]  # numbers of the action instances it is about
+    cuts: int  # cut bits (`graph_kernels`) of the kinds of these
+    # it stands for a set of states that are visited again and again: those where it is excused. It is weak, has no
+    # steps, and is enabled everywhere else.
     visits: bool = False
 
 
-TO_VISIT = Constraint(False, (), 0, visits=True)
-"""The demand that the states are visited where it is excused."""
+TO_VISIT = Constraint(False, (), 0, visits=True)  # the demand that the states are visited where it is excused
 
 
 @define
 class Group:
-    """Up to `GROUP` constraints, a bit each.
+    """Up to `GROUP` constraints, a bit each."""
 
-    Attributes:
-        constraints: what the bits stand for.
-        steps: for each class of edges the constraints that it is a step of.
-        enabled: for each state the constraints whose steps it enables, those not counted that are excused there; of
-            states whose edges were not computed yet, those that are not excused.
-    """
-
-    constraints: Sequence[Constraint]
-    steps: Bits
+    constraints: Sequence[Constraint]  # what the bits stand for
+    steps: Bits  # for each class of edges the constraints that it is a step of
+    # for each state the constraints whose steps it enables, those not counted that are excused there; of states whose
+    # edges were not computed yet, those that are not excused
     enabled: Bits
 
     @property
@@ -91,11 +77,8 @@ def groups_of(constraints: Sequence[Constraint], classes: Sequence[tuple[int, ..
     return tuple(groups)
 
 
-Guides: TypeAlias = npt.NDArray[np.uint32]
-"""For each state of a region the one that guides it, `UNGUIDED` for none."""
-
-GUIDE_BYTES = 4
-"""Bytes of a guide."""
+Guides: TypeAlias = npt.NDArray[np.uint32]  # for each state of a region the one that guides it, `UNGUIDED` for none
+GUIDE_BYTES = 4  # bytes of a guide
 
 
 def no_guides(count: int) -> Guides:

@@ -51,16 +51,11 @@ from kraftcheck.solvers.search.backward import ARC_BYTES, LEAST_ROOM
 
 @frozen
 class LateRises:
-    """The late rises of one sweep.
-
-    Attributes:
-        states: for each part of the sweep with late rises the least state that rose, ascending.
-        bits: for each number of these parts the bits that all those states have together.
-    """
+    """The late rises of one sweep."""
 
     edges: Edges
-    states: Sequence[int]
-    bits: Sequence[int]
+    states: Sequence[int]  # for each part of the sweep with late rises the least state that rose, ascending
+    bits: Sequence[int]  # for each number of these parts the bits that all those states have together
 
     @classmethod
     def of(cls, edges: Edges, rises: Iterable[tuple[int, int]]) -> LateRises:
@@ -80,47 +75,31 @@ class LateRises:
 
 @define
 class Marking:
-    """What is marked.
+    """What is marked."""
 
-    Attributes:
-        marks: for each state the bits that it has, which rise.
-        kept: the states that count.
-        enabled: for each state the bits whose steps it enables.
-        steps: for each class of edges the bits that it is a step for.
-        weak: the bits that a state has that does not enable their steps.
-        labels: marks rise along edges between states of the same one alone; None: along all.
-        guides: of the states, which are followed, and noted for a next time; None: there are none.
-    """
-
-    marks: Bits
-    kept: Truths
-    enabled: Bits
-    steps: Bits
-    weak: int
+    marks: Bits  # for each state the bits that it has, which rise
+    kept: Truths  # the states that count
+    enabled: Bits  # for each state the bits whose steps it enables
+    steps: Bits  # for each class of edges the bits that it is a step for
+    weak: int  # the bits that a state has that does not enable their steps
     full: int
-    labels: Labels | None = None
-    guides: Guides | None = None
+    labels: Labels | None = None  # marks rise along edges between states of the same one alone; None: along all
+    guides: Guides | None = None  # of the states, which are followed, and noted for a next time; None: there are none
 
 
 @define
 class Closing:
-    """Sweeps that raise marks. In the first two each state is looked at that has not all bits.
-
-    Attributes:
-        kind: the type of classes of edges.
-        listed: the edges of wanted states of a block, by thread and number.
-        stored, waiting: edges that are kept, and those kept for these sweeps alone.
-        arc_bytes: bytes of a list of edges.
-    """
+    """Sweeps that raise marks. In the first two each state is looked at that has not all bits."""
 
     edges: Edges
-    kind: npt.DTypeLike
+    kind: npt.DTypeLike  # the type of classes of edges
     marking: Marking
-    listed: Callable[[int, int, Truths], Listed]
+    listed: Callable[[int, int, Truths], Listed]  # the edges of wanted states of a block, by thread and number
+    # stored, waiting: edges that are kept, and those kept for these sweeps alone
     stored: StoredEdges
     waiting: StoredEdges
     sweep: int = 0
-    arc_bytes: int = 0
+    arc_bytes: int = 0  # bytes of a list of edges
     _late: LateRises = field(init=False)
     _watch: Bits = field(init=False)
     _raise: Callable[..., int] = field(init=False)
@@ -222,8 +201,7 @@ class Closing:
             self.waiting.put(number, only(edges, lacks))
 
 
-MANY_SWEEPS = 12
-"""Sweeps after which marks that still rise follow a list of edges: the graph is long and thin."""
+MANY_SWEEPS = 12  # sweeps after which marks that still rise follow a list of edges: the graph is long and thin
 
 
 class StoppedError(Exception):
@@ -232,46 +210,30 @@ class StoppedError(Exception):
 
 @define
 class SweepControl:
-    """How sweeps run.
-
-    Attributes:
-        stop: set from outside to end them; then StoppedError is raised.
-        report: called after each sweep with their number.
-        budget: bytes of memory for edges that are kept.
-        scratch: folder for a file of those that have no room there; None: they are computed again.
-        spare: bytes for a list of edges that marks follow where many sweeps do not suffice.
-        many: after so many sweeps of one kind marks follow that list; at least 2.
-        stored: most bytes of edges that were kept at once, with those that were lent.
-    """
+    """How sweeps run."""
 
     threads: int = 1
-    stop: threading.Event = field(factory=threading.Event)
-    report: Callable[[int], None] = lambda sweeps: None
-    budget: int = 1 << 30
-    scratch: Path | None = None
-    spare: int = LEAST_ROOM
-    many: int = MANY_SWEEPS
+    stop: threading.Event = field(factory=threading.Event)  # set from outside to end them; then StoppedError is raised
+    report: Callable[[int], None] = lambda sweeps: None  # called after each sweep with their number
+    budget: int = 1 << 30  # bytes of memory for edges that are kept
+    scratch: Path | None = None  # folder for a file of those that have no room there; None: they are computed again
+    spare: int = LEAST_ROOM  # bytes for a list of edges that marks follow where many sweeps do not suffice
+    many: int = MANY_SWEEPS  # after so many sweeps of one kind marks follow that list; at least 2
     sweeps: int = 0
-    stored: int = 0
+    stored: int = 0  # most bytes of edges that were kept at once, with those that were lent
 
 
 @define
 class Sweeps:
-    """Sweeps over a region under fairness constraints.
-
-    Attributes:
-        kinds: for each action instance the class of its edges.
-        groups: the constraints, in order, `GROUP` to a group.
-        cut: states with a step that a domain cut, or whose target is not visited; as far as edges were computed.
-        unfinished: some states are kept from which no fair behaviour stays.
-    """
+    """Sweeps over a region under fairness constraints."""
 
     edges: Edges
-    kinds: Bits
-    groups: tuple[Group, ...]
+    kinds: Bits  # for each action instance the class of its edges
+    groups: tuple[Group, ...]  # the constraints, in order, `GROUP` to a group
     control: SweepControl
+    # states with a step that a domain cut, or whose target is not visited; as far as edges were computed
     cut: Truths = field(init=False)
-    unfinished: bool = False
+    unfinished: bool = False  # some states are kept from which no fair behaviour stays
     _stored: StoredEdges = field(init=False)
     _waiting: StoredEdges = field(init=False)
     _surveyed: Truths = field(init=False)

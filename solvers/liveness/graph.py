@@ -32,32 +32,20 @@ from kraftcheck.solvers.search.visited import NO_PARENT, VisitedSet
 Truths = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 
-MOST_STATES = 4096
-"""Most states of a block."""
-
-MOST_EDGES = 1 << 18
-"""Most edges of a block, unless one state has more."""
-
-APPRAISED = 1 << 16
-"""States whose truths are computed at once."""
+MOST_STATES = 4096  # most states of a block
+MOST_EDGES = 1 << 18  # most edges of a block, unless one state has more
+APPRAISED = 1 << 16  # states whose truths are computed at once
 
 
 @frozen
 class Block:
-    """The edges of consecutive states of a region; a thread's next block may overwrite them.
+    """The edges of consecutive states of a region; a thread's next block may overwrite them."""
 
-    Attributes:
-        first: number of the first state.
-        starts: for each state the place of its first edge, and last the number of edges.
-        targets: the state that each edge leads to; `OUTSIDE` of the region.
-        instances: the action instance of each edge.
-        cuts: for each state the kinds of action of which a domain cut a step there, see `graph_kernels.kind_bit`.
-    """
-
-    first: int
-    starts: npt.NDArray[np.uint32]
-    targets: npt.NDArray[np.uint32]
-    instances: npt.NDArray[np.uint16]
+    first: int  # number of the first state
+    starts: npt.NDArray[np.uint32]  # for each state the place of its first edge, and last the number of edges
+    targets: npt.NDArray[np.uint32]  # the state that each edge leads to; `OUTSIDE` of the region
+    instances: npt.NDArray[np.uint16]  # the action instance of each edge
+    # for each state the kinds of action of which a domain cut a step there, see `graph_kernels.kind_bit`
     cuts: npt.NDArray[np.uint64]
 
     @property
@@ -143,20 +131,14 @@ class Space(Protocol):
 
 @define
 class ExploredSpace:
-    """What a search visited. Numbers of states are their index in their shard + the states of the shards before.
+    """What a search visited. Numbers of states are their index in their shard + the states of the shards before."""
 
-    Attributes:
-        kernel, store: what was explored, and by which code.
-        offsets: number of the first state of each shard.
-        places: for each state its number in the region that is used.
-        controls: the addresses of the shards' control blocks.
-    """
-
+    # kernel, store: what was explored, and by which code
     kernel: Kernel
     store: VisitedSet
-    offsets: Numbers = field(init=False)
-    places: npt.NDArray[np.uint32] = field(init=False)
-    controls: Numbers = field(init=False)
+    offsets: Numbers = field(init=False)  # number of the first state of each shard
+    places: npt.NDArray[np.uint32] = field(init=False)  # for each state its number in the region that is used
+    controls: Numbers = field(init=False)  # the addresses of the shards' control blocks
     _used: RegionEdges | None = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
@@ -214,20 +196,13 @@ class ExploredSpace:
 
 @define(eq=False)
 class RegionEdges:
-    """The edges among some states of a space.
+    """The edges among some states of a space."""
 
-    Attributes:
-        space: what was explored.
-        threads: how many threads may ask.
-        bits: for each state of the space, in its order, whether it is one of them; packed.
-        sizes: how many of them each level has in each shard.
-        levels: for each depth the number of the first state that is not nearer; last the number of states.
-    """
-
-    space: ExploredSpace
-    threads: int
-    bits: npt.NDArray[np.uint8]
-    sizes: Numbers
+    space: ExploredSpace  # what was explored
+    threads: int  # how many threads may ask
+    bits: npt.NDArray[np.uint8]  # for each state of the space, in its order, whether it is one of them; packed
+    sizes: Numbers  # how many of them each level has in each shard
+    # for each depth the number of the first state that is not nearer; last the number of states
     levels: Sequence[int] = field(init=False)
     blocks: Sequence[int] = field(init=False)
     _size: int = field(init=False)
@@ -330,26 +305,18 @@ class _Buffers:
         return sum(array.nbytes for array in (*scratch, self.targets, self.instances, self.starts, self.cuts))
 
 
-ALIGNMENT = 8
-"""Each array begins at a multiple of so many bytes."""
-
-SHARE = 0.5
-"""The share of the free bytes of the disk that the file may take."""
+ALIGNMENT = 8  # each array begins at a multiple of so many bytes
+SHARE = 0.5  # the share of the free bytes of the disk that the file may take
 
 Arrays = tuple[npt.NDArray[Any], ...]
 
 
 @define(eq=False)
 class EdgeFile:
-    """Arrays in a file; one thread at a time writes and reads.
+    """Arrays in a file; one thread at a time writes and reads."""
 
-    Attributes:
-        folder: where the file is, which no other process sees.
-        size: bytes written.
-    """
-
-    folder: Path
-    size: int = 0
+    folder: Path  # where the file is, which no other process sees
+    size: int = 0  # bytes written
     _file: IO[bytes] | None = None
     _left: int = 0
     _mapped: mmap.mmap | None = None
@@ -392,24 +359,18 @@ class EdgeFile:
 Listed: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[Any]]
 """For each state of a block the place of its first edge, and the end of the last; each edge's target and class."""
 
-Labels: TypeAlias = npt.NDArray[np.uint32]
-"""A number for each state of a region."""
+Labels: TypeAlias = npt.NDArray[np.uint32]  # a number for each state of a region
 
 
 @frozen
 class KeptEdges:
-    """Where the edges of all blocks are.
+    """Where the edges of all blocks are."""
 
-    Attributes:
-        size: how many states each block has, the last one excepted.
-        starts, targets: for each block the addresses of the two arrays.
-        held: keeps the arrays there.
-    """
-
-    size: int
+    size: int  # how many states each block has, the last one excepted
+    # starts, targets: for each block the addresses of the two arrays
     starts: npt.NDArray[np.int64]
     targets: npt.NDArray[np.int64]
-    held: Sequence[Listed]
+    held: Sequence[Listed]  # keeps the arrays there
 
     @classmethod
     def of(cls, size: int, blocks: Sequence[Listed]) -> KeptEdges:
@@ -420,19 +381,12 @@ class KeptEdges:
 
 @define
 class StoredEdges:
-    """The edges of some blocks.
+    """The edges of some blocks."""
 
-    Attributes:
-        budget: most bytes of memory.
-        file: takes what memory has no room for; None: there is none.
-        bytes: of memory in use.
-        complete: no block was refused.
-    """
-
-    budget: int
-    file: EdgeFile | None = None
-    bytes: int = 0
-    complete: bool = True
+    budget: int  # most bytes of memory
+    file: EdgeFile | None = None  # takes what memory has no room for; None: there is none
+    bytes: int = 0  # of memory in use
+    complete: bool = True  # no block was refused
     _blocks: dict[int, Listed] = field(factory=dict)
     _lock: threading.Lock = field(factory=threading.Lock)
 

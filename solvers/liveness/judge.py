@@ -30,47 +30,33 @@ from kraftcheck.solvers.reference.confirm import confirm_lasso
 from kraftcheck.solvers.search.backward import LEAST_ROOM
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
 
-LEAST_EDGES = 16 << 20
-"""Bytes that liveness may take however small the space is, within the limit of memory."""
-
-SHARE = 0.5
-"""The share of a search's memory that liveness may take besides it; edges beyond it are computed again."""
+LEAST_EDGES = 16 << 20  # bytes that liveness may take however small the space is, within the limit of memory
+SHARE = 0.5  # the share of a search's memory that liveness may take besides it; edges beyond it are computed again
 
 
 @frozen
 class LivenessFinding:
-    """The result of the liveness search for one property.
+    """The result of the liveness search for one property."""
 
-    Attributes:
-        answer: in numbers of states.
-        trace: the lasso, confirmed on ints; None: there is none.
-        uncertain: the depth of the shallowest state that waits, and whose behaviours may leave the bounds; None: none.
-    """
-
-    answer: Answer
-    trace: Trace | None
+    answer: Answer  # in numbers of states
+    trace: Trace | None  # the lasso, confirmed on ints; None: there is none
+    # the depth of the shallowest state that waits, and whose behaviours may leave the bounds; None: none
     uncertain: int | None
 
 
 @frozen
 class Liveness:
-    """The outcome of a liveness search.
+    """The outcome of a liveness search."""
 
-    Attributes:
-        findings: one for each liveness property; None: it did not take place, or not to its end.
-        sweeps: how often it swept over states.
-        memory: most bytes in use at once, what the search had visited among it.
-    """
-
+    # one for each liveness property; None: it did not take place, or not to its end
     findings: tuple[LivenessFinding, ...] | None
     reason: str = "this engine does not judge fair behaviours; explore with the native one"
-    sweeps: int = 0
+    sweeps: int = 0  # how often it swept over states
     seconds: float = 0.0
-    memory: int = 0
+    memory: int = 0  # most bytes in use at once, what the search had visited among it
 
 
-NO_LIVENESS_SEARCH = Liveness(None)
-"""Nothing was searched for fair behaviours."""
+NO_LIVENESS_SEARCH = Liveness(None)  # nothing was searched for fair behaviours
 
 SYMMETRIC = Liveness(
     None,
@@ -115,19 +101,14 @@ def search_liveness(
 
 @define
 class ClaimSearch:
-    """The search for what breaks one property of a program.
-
-    Attributes:
-        room: bytes that it may take for edges, with what it needs for each state.
-        spare: bytes beyond these that are left.
-    """
+    """The search for what breaks one property of a program."""
 
     program: Program
     number: int
     space: Space
     control: SweepControl
-    room: int
-    spare: int
+    room: int  # bytes that it may take for edges, with what it needs for each state
+    spare: int  # bytes beyond these that are left
     nbytes: int = 0
     _claim: LivenessClaim = field(init=False)
 

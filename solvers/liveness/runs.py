@@ -15,13 +15,9 @@ from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE
 
 @frozen
 class Run:
-    """A run.
+    """A run."""
 
-    Attributes:
-        states: the one that it begins in, and those that each instance leads to.
-    """
-
-    states: tuple[int, ...]
+    states: tuple[int, ...]  # the one that it begins in, and those that each instance leads to
     instances: tuple[int, ...] = ()
 
     @property
@@ -34,8 +30,7 @@ class Run:
         return Run((*self.states, *more.states[1:]), (*self.instances, *more.instances))
 
 
-CheckStop = Callable[[], None]
-"""Raises an error when the search is to end."""
+CheckStop = Callable[[], None]  # raises an error when the search is to end
 
 NEVER, DONE = 0, 3
 """Marks of states that were not reached, and of those that were left behind; 1 and 2 alternate for the farthest."""
@@ -43,17 +38,13 @@ NEVER, DONE = 0, 3
 
 @define
 class Runs:
-    """Which states of a region were reached from where runs begin, and by which state before.
-
-    Attributes:
-        origin: for each that was reached the state before, `OUTSIDE` where a run begins; None: it is not kept.
-        check_stop: called before each block; it raises an error to end the search.
-    """
+    """Which states of a region were reached from where runs begin, and by which state before."""
 
     edges: Edges
     marks: npt.NDArray[np.uint8]
+    # for each that was reached the state before, `OUTSIDE` where a run begins; None: it is not kept
     origin: npt.NDArray[np.uint32] | None
-    check_stop: CheckStop
+    check_stop: CheckStop  # called before each block; it raises an error to end the search
     _farthest: int = 1
     _blocks: set[int] = field(factory=set)
     _next: set[int] = field(factory=set)
@@ -128,8 +119,7 @@ class Runs:
         return bisect_right(self.edges.blocks, state) - 1
 
 
-Ends = Callable[[Block], Truths]
-"""For each edge of a block whether a run may end with it."""
+Ends = Callable[[Block], Truths]  # for each edge of a block whether a run may end with it
 
 
 def shortest(

@@ -10,26 +10,17 @@ from kraftcheck.model.rules.ruleset import CHOICES, RELEASES, RuleSet, variant_n
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain
 from kraftcheck.solvers.logs.explain.state import State
 
-SEARCHED = 2
-"""Batches for which every choice is asked; for others those that have explained one before."""
-
-NAMED = 3
-"""Rule sets that are named, those that explain most first."""
+SEARCHED = 2  # batches for which every choice is asked; for others those that have explained one before
+NAMED = 3  # rule sets that are named, those that explain most first
 
 
 @frozen
 class Diagnosis:
-    """A rule set that explains batches which the one taken does not.
+    """A rule set that explains batches which the one taken does not."""
 
-    Attributes:
-        change: a release, or a choice of the rule set switched: `kafka-4.0.2`, `+NAME`, `-NAME`.
-        explained: how many of the batches it explains.
-        tried: of how many, those that can be replayed.
-    """
-
-    change: str
-    explained: int
-    tried: int
+    change: str  # a release, or a choice of the rule set switched: `kafka-4.0.2`, `+NAME`, `-NAME`
+    explained: int  # how many of the batches it explains
+    tried: int  # of how many, those that can be replayed
 
     @property
     def is_release(self) -> bool:

@@ -19,11 +19,8 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch, voters_of
 from kraftcheck.solvers.logs.whatif import PartitionKey, acks_needed, changed_brokers, changed_partitions, is_offline
 
-Since: TypeAlias = int | None
-"""The offset of the record with which something began; None for what a snapshot holds."""
-
-NEVER = -1
-"""Stands for the offset where a replica left the ISR, of one that was in no ISR since it became a replica."""
+Since: TypeAlias = int | None  # the offset of the record with which something began; None for what a snapshot holds
+NEVER = -1  # stands for the offset where a replica left the ISR, of one that was in no ISR since it became a replica
 
 _NO_TIME = -1
 
@@ -32,23 +29,16 @@ K = TypeVar("K")
 
 @define
 class History:
-    """What began when; it follows the records of a log.
+    """What began when; it follows the records of a log."""
 
-    Attributes:
-        offline: partitions without leader, or with one that was fenced, or without its directory, when it was elected.
-        short: partitions whose ISR is below its minimum.
-        outside: by partition its replicas outside of the ISR, with where they left it.
-        fenced: brokers that are fenced.
-        voters: the nodes that vote in the quorum, as far as its own records name them.
-        last_offset: of the last batch; None where a snapshot is all there is.
-    """
-
+    # partitions without leader, or with one that was fenced, or without its directory, when it was elected
     offline: dict[PartitionKey, Since] = field(factory=dict)
-    short: dict[PartitionKey, Since] = field(factory=dict)
+    short: dict[PartitionKey, Since] = field(factory=dict)  # partitions whose ISR is below its minimum
+    # by partition its replicas outside of the ISR, with where they left it
     outside: dict[PartitionKey, dict[int, Since]] = field(factory=dict)
-    fenced: dict[int, Since] = field(factory=dict)
-    voters: frozenset[int] = frozenset()
-    last_offset: int | None = None
+    fenced: dict[int, Since] = field(factory=dict)  # brokers that are fenced
+    voters: frozenset[int] = frozenset()  # the nodes that vote in the quorum, as far as its own records name them
+    last_offset: int | None = None  # of the last batch; None where a snapshot is all there is
     _bases: array[int] = field(factory=lambda: array("q"))
     _times: array[int] = field(factory=lambda: array("q"))
 

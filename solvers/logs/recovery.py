@@ -92,21 +92,13 @@ def is_harmed(before: FaultState, after: FaultState) -> bool:
 
 @frozen
 class Prospect:
-    """One way in which a partition without leader gets one.
+    """One way in which a partition without leader gets one."""
 
-    Attributes:
-        broker: who is started first; None where nobody has to be.
-        asked: whether an operator has to ask for an unclean election then.
-        leader: who leads.
-        harmed: whether acknowledged records may be lost.
-        killed: where the broker lost what it had not flushed, as after a kill: the leader, None for nobody.
-    """
-
-    broker: int | None
-    asked: bool
-    leader: int
-    harmed: bool
-    killed: int | None
+    broker: int | None  # who is started first; None where nobody has to be
+    asked: bool  # whether an operator has to ask for an unclean election then
+    leader: int  # who leads
+    harmed: bool  # whether acknowledged records may be lost
+    killed: int | None  # where the broker lost what it had not flushed, as after a kill: the leader, None for nobody
 
 
 def down(controller: Controller) -> tuple[int, ...]:
@@ -148,35 +140,24 @@ def prospects(state: FaultState, rules: RuleSet) -> Iterator[Prospect]:
 
 @frozen
 class Started:
-    """One step of a way back.
+    """One step of a way back."""
 
-    Attributes:
-        broker: who is started.
-        led, writable: partitions that have a leader again, and that take acks=all again.
-        harmed: partitions that may lose acknowledged records by it.
-        syncs: whether some partition that it has a replica of has a leader then, to be in sync with.
-    """
-
-    broker: int
+    broker: int  # who is started
+    # led, writable: partitions that have a leader again, and that take acks=all again
     led: tuple[PartitionKey, ...]
     writable: tuple[PartitionKey, ...]
-    harmed: tuple[PartitionKey, ...]
-    syncs: bool
+    harmed: tuple[PartitionKey, ...]  # partitions that may lose acknowledged records by it
+    syncs: bool  # whether some partition that it has a replica of has a leader then, to be in sync with
 
 
 @frozen
 class WayBack:
-    """The order in which brokers are started.
+    """The order in which brokers are started."""
 
-    Attributes:
-        steps: in order; first until every partition leads that can, then until each takes acks=all, then the others.
-        shortest: whether no shorter order is as good.
-        after: the situations at its end, once every replica that may be in sync is.
-    """
-
+    # in order; first until every partition leads that can, then until each takes acks=all, then the others
     steps: tuple[Started, ...]
-    shortest: bool
-    after: Become
+    shortest: bool  # whether no shorter order is as good
+    after: Become  # the situations at its end, once every replica that may be in sync is
 
 
 def _named(move: str, names: ShapeNames) -> str:

@@ -23,34 +23,23 @@ from kraftcheck.solvers.logs.explain.judge import STAYS, LogViolation, broken_in
 from kraftcheck.solvers.logs.explain.state import State
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 
-Broken: TypeAlias = tuple[str, str, int]
-"""A property, and the topic and index of a partition."""
+Broken: TypeAlias = tuple[str, str, int]  # a property, and the topic and index of a partition
 
 
 @define(eq=False)
 class Spell:
-    """What one event broke.
+    """What one event broke."""
 
-    Attributes:
-        offset: of the last record of the batch after which it does not hold.
-        time: when that was written, in milliseconds since 1970; None where the log has no times.
-        event: what wrote it, in words; empty where nothing explains it.
-        switches: the choices of the rule set that are the cause; empty where none alone is.
-        suspects: other choices of the rule set of which it is known that they break one of the properties.
-        properties: what does not hold, in the order of the system's.
-        partitions: where, as topic and index.
-        parts: what of the properties does not hold, as far as that has a name.
-        until: the last record of the batch after which all of it holds again; None: it does not at the end.
-    """
-
-    offset: int
-    time: int | None
-    event: str
-    switches: tuple[str, ...]
+    offset: int  # of the last record of the batch after which it does not hold
+    time: int | None  # when that was written, in milliseconds since 1970; None where the log has no times
+    event: str  # what wrote it, in words; empty where nothing explains it
+    switches: tuple[str, ...]  # the choices of the rule set that are the cause; empty where none alone is
+    # other choices of the rule set of which it is known that they break one of the properties
     suspects: tuple[str, ...]
-    properties: list[str] = field(factory=list)
-    partitions: list[tuple[str, int]] = field(factory=list)
-    parts: list[str] = field(factory=list)
+    properties: list[str] = field(factory=list)  # what does not hold, in the order of the system's
+    partitions: list[tuple[str, int]] = field(factory=list)  # where, as topic and index
+    parts: list[str] = field(factory=list)  # what of the properties does not hold, as far as that has a name
+    # the last record of the batch after which all of it holds again; None: it does not at the end
     until: int | None = None
 
     def add(self, violation: LogViolation) -> None:

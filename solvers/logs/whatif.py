@@ -48,20 +48,15 @@ from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
 from kraftcheck.model.triggers.table import effective_min_isr
 from kraftcheck.solvers.logs.memo.situation import Renaming, ShapeNames, brokers_of, names_of
 
-PartitionKey: TypeAlias = tuple[str, int]
-"""Topic id and partition."""
+PartitionKey: TypeAlias = tuple[str, int]  # topic id and partition
 
 
 @define
 class Holders:
-    """The holders of each partition at one place of a log, which it follows.
+    """The holders of each partition at one place of a log, which it follows."""
 
-    Attributes:
-        members: holders by partition.
-        losses: where a replica that is no holder led at some time, the offset of the last such record.
-    """
-
-    members: dict[PartitionKey, frozenset[int]] = field(factory=dict)
+    members: dict[PartitionKey, frozenset[int]] = field(factory=dict)  # holders by partition
+    # where a replica that is no holder led at some time, the offset of the last such record
     losses: dict[PartitionKey, int] = field(factory=dict)
     _hosted: dict[int, set[PartitionKey]] = field(factory=dict)
 
@@ -250,23 +245,14 @@ TOPIC_ID = "what-if"
 
 @frozen
 class FaultState:
-    """One partition with its brokers.
+    """One partition with its brokers."""
 
-    Attributes:
-        controller: holds nothing but them.
-        holders: replicas that hold all acknowledged data.
-        rules: of the release whose brokers they are.
-        configured: by broker the min ISR that it has as leader.
-        dead: brokers that have no directory left, and never come back.
-        lost: whether acknowledged data are lost.
-    """
-
-    controller: Controller
-    holders: frozenset[int]
-    rules: RuleSet = RIGHT
-    configured: Mapping[int, int] = field(factory=dict)
-    dead: frozenset[int] = frozenset()
-    lost: bool = False
+    controller: Controller  # holds nothing but them
+    holders: frozenset[int]  # replicas that hold all acknowledged data
+    rules: RuleSet = RIGHT  # of the release whose brokers they are
+    configured: Mapping[int, int] = field(factory=dict)  # by broker the min ISR that it has as leader
+    dead: frozenset[int] = frozenset()  # brokers that have no directory left, and never come back
+    lost: bool = False  # whether acknowledged data are lost
 
     @cached_property
     def partition(self) -> Partition:

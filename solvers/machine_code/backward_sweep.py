@@ -21,8 +21,7 @@ from kraftcheck.solvers.machine_code.transition import FramePlan, KindFunction, 
 from kraftcheck.solvers.machine_code.visited_table import BATCH, ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Kind, Program, mark_bytes
 
-OWNERS = 16
-"""States whose successors are looked up together, so that memory is fetched for many at once."""
+OWNERS = 16  # states whose successors are looked up together, so that memory is fetched for many at once
 
 
 def recovers_mask(program: Program, kind: Kind) -> int:

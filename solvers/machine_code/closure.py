@@ -17,11 +17,8 @@ from llvmlite import ir
 from kraftcheck.solvers.machine_code.irtools import BYTE, POINTER, U32, WORD, begin
 from kraftcheck.solvers.machine_code.objectcode import address, made
 
-ARC_BYTES = 5
-"""Bytes of an arc: its source, and the number of its way."""
-
-STATE_BYTES = 24
-"""Bytes of a state: where its arcs begin, its place in the queue, whether it waits, its mark; at most."""
+ARC_BYTES = 5  # bytes of an arc: its source, and the number of its way
+STATE_BYTES = 24  # bytes of a state: where its arcs begin, its place in the queue, whether it waits, its mark; at most
 
 MOST_WAYS = 1 << 8
 MOST_STATES = 1 << 32
@@ -29,22 +26,15 @@ MOST_STATES = 1 << 32
 HEAD, WAITING, ROOM = range(3)
 """Entries of a control block: where the queue begins, how many states wait, how many states there are."""
 
-AT_ONCE = 1 << 20
-"""States from which marks flow before it is asked again whether to stop."""
-
-AHEAD = 8
-"""States of the queue whose arcs are asked for before their turn."""
+AT_ONCE = 1 << 20  # states from which marks flow before it is asked again whether to stop
+AHEAD = 8  # states of the queue whose arcs are asked for before their turn
 
 
 @define
 class HeldArcs:
-    """Arcs between states, which have numbers from 0.
+    """Arcs between states, which have numbers from 0."""
 
-    Attributes:
-        ways: the bits that flow back through each way.
-    """
-
-    ways: npt.NDArray[np.uint64]
+    ways: npt.NDArray[np.uint64]  # the bits that flow back through each way
     marks: npt.NDArray[Any]
     arcs: int
     _begins: npt.NDArray[np.int64] = field(init=False)

@@ -61,28 +61,21 @@ def _machine() -> bytes:
 
 @frozen
 class Kernel:
-    """The compiled search of one program.
+    """The compiled search of one program."""
 
-    Attributes:
-        program, plan, geometry: what was compiled.
-        effort: at least this much of the compiler's.
-        expand, insert, rehash: kernel functions, as described in `kernel` and `table`.
-        shard_of: shard of a packed state at an address.
-        cached: whether the code came from the cache.
-        warnings: what went wrong with the cache.
-    """
-
+    # program, plan, geometry: what was compiled
     program: Program
     plan: FramePlan
     geometry: Geometry
-    effort: CompileEffort
+    effort: CompileEffort  # at least this much of the compiler's
     library: Library
+    # expand, insert, rehash: kernel functions, as described in `kernel` and `table`
     expand: Callable[..., int]
     insert: Callable[..., int]
     rehash: Callable[..., int]
-    shard_of: Callable[..., int]
-    cached: bool
-    warnings: tuple[str, ...]
+    shard_of: Callable[..., int]  # shard of a packed state at an address
+    cached: bool  # whether the code came from the cache
+    warnings: tuple[str, ...]  # what went wrong with the cache
 
     def expand_in_orders(self) -> Callable[..., int]:
         """As `expand`, of a program whose orders are reduced; takes a block of `orders_step` besides."""
@@ -141,20 +134,13 @@ def load_kernel(
 
 @define
 class Compiler:
-    """Makes the code of one program, and counts the time that it takes.
-
-    Attributes:
-        cache_dir: folder for compiled code; None: keep none.
-        clock: seconds, from any origin.
-        on_compile: called before code is made that the cache does not have.
-        seconds: time taken so far.
-    """
+    """Makes the code of one program, and counts the time that it takes."""
 
     program: Program
-    cache_dir: Path | None
-    clock: Callable[[], float]
-    on_compile: Callable[[], None] | None = None
-    seconds: float = 0.0
+    cache_dir: Path | None  # folder for compiled code; None: keep none
+    clock: Callable[[], float]  # seconds, from any origin
+    on_compile: Callable[[], None] | None = None  # called before code is made that the cache does not have
+    seconds: float = 0.0  # time taken so far
     kernels: list[Kernel] = field(factory=list)
 
     def kernel(self, effort: CompileEffort) -> Kernel:

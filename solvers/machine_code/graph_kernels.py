@@ -29,11 +29,8 @@ from kraftcheck.solvers.machine_code.transition import FramePlan, record_words, 
 from kraftcheck.solvers.machine_code.visited_table import ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Program
 
-ARRAYS = 9
-"""Arrays of a graph's part that `raise` works on."""
-
-UNGUIDED = 0xFFFF_FFFF
-"""The guide of a state that has none."""
+ARRAYS = 9  # arrays of a graph's part that `raise` works on
+UNGUIDED = 0xFFFF_FFFF  # the guide of a state that has none
 
 
 def emit_raise(mark: int, kind: int) -> ir.Module:
@@ -135,8 +132,7 @@ def _is_kept(b: Builder, kept: Any, state: Any) -> Any:
 ROOT, PATH, WAITING, INDEX = range(4)
 """What `control` holds: the next state to begin at, the length of the path, how many states wait, the next index."""
 
-SETTLED = 0xFFFF_FFFF
-"""The index of a state whose component is known."""
+SETTLED = 0xFFFF_FFFF  # the index of a state whose component is known
 
 LOWERED = 1 << 31
 """Bit of the place of a state on the path that leads to one with a lower index: no component begins with it."""
@@ -268,20 +264,11 @@ def _positive(b: Builder, number: Local) -> Any:
     return b.zext(b.icmp_unsigned("!=", number.get(), 0), WORD)
 
 
-OUTSIDE = 0xFFFF_FFFF
-"""The number of a visited state that is not in a region."""
-
-NOWHERE = 1 << 63
-"""Cut bit of a state with a successor that is not visited."""
-
-LOOKED_UP = 128
-"""States that are looked up together: memory is fetched for many at once."""
-
-RECENT = 4096
-"""States that a thread remembers the numbers of; a power of two."""
-
-NOT_KNOWN = (1 << 64) - 2
-"""The number of an entry of these that holds no state yet."""
+OUTSIDE = 0xFFFF_FFFF  # the number of a visited state that is not in a region
+NOWHERE = 1 << 63  # cut bit of a state with a successor that is not visited
+LOOKED_UP = 128  # states that are looked up together: memory is fetched for many at once
+RECENT = 4096  # states that a thread remembers the numbers of; a power of two
+NOT_KNOWN = (1 << 64) - 2  # the number of an entry of these that holds no state yet
 
 
 def truth_words(program: Program) -> int:

@@ -16,8 +16,7 @@ from kraftcheck.model.language.terms import MASK_BITS, Term
 from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, Builder, begin, word
 from kraftcheck.solvers.program.evaluation import closure
 
-Leaf = Callable[[Builder, Term], Any]
-"""Gives the value of a variable at the builder's position."""
+Leaf = Callable[[Builder, Term], Any]  # gives the value of a variable at the builder's position
 
 
 class LoweringError(ValueError):

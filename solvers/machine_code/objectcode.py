@@ -57,17 +57,11 @@ class ForeignCodeError(RuntimeError):
 
 @frozen
 class CodeTarget:
-    """The processor that object code is compiled for.
+    """The processor that object code is compiled for."""
 
-    Attributes:
-        triple: architecture, vendor and system, as LLVM writes them.
-        cpu: LLVM's name of the processor.
-        features: instruction set extensions as LLVM writes them, `+avx2,-avx512f,...`.
-    """
-
-    triple: str
-    cpu: str
-    features: str
+    triple: str  # architecture, vendor and system, as LLVM writes them
+    cpu: str  # LLVM's name of the processor
+    features: str  # instruction set extensions as LLVM writes them, `+avx2,-avx512f,...`
 
     def needs(self) -> frozenset[str]:
         """The extensions that the code may use."""
@@ -162,26 +156,17 @@ def address(array: npt.NDArray[Any]) -> int:
 _MAGIC = b"kraftcheck object 2\n"
 _SUFFIX, _DRAFT = ".o", ".tmp"
 
-MOST_BYTES = 1 << 29
-"""Bytes that a cache holds; beyond them the entries that were not used for longest go."""
-
-MOST_ENTRY_BYTES = 1 << 27
-"""Bytes of an entry; none of a larger file is read."""
+MOST_BYTES = 1 << 29  # bytes that a cache holds; beyond them the entries that were not used for longest go
+MOST_ENTRY_BYTES = 1 << 27  # bytes of an entry; none of a larger file is read
 
 
 @define
 class ObjectCache:
-    """A folder of object files.
+    """A folder of object files."""
 
-    Attributes:
-        folder: where they are; None: keep none.
-        warnings: one line for each thing that went wrong.
-        most_bytes: what they take at most.
-    """
-
-    folder: Path | None
-    warnings: list[str] = field(factory=list)
-    most_bytes: int = MOST_BYTES
+    folder: Path | None  # where they are; None: keep none
+    warnings: list[str] = field(factory=list)  # one line for each thing that went wrong
+    most_bytes: int = MOST_BYTES  # what they take at most
 
     def get(self, key: str) -> bytes | None:
         """The object code of a key; None when there is none, it is damaged, or others could have written it."""

@@ -28,8 +28,7 @@ instances, of room for `work_words` words; then how many states were reduced, an
 
 BLOCK_WORDS = 9
 
-SETS = 5
-"""Sets in the room of a thread: taken, good, closed, waiting, best."""
+SETS = 5  # sets in the room of a thread: taken, good, closed, waiting, best
 
 
 def work_words(orders: Orders) -> int:
@@ -224,27 +223,18 @@ def emit_inspect(module: ir.Module, plan: FramePlan, judge: Any, step: Any, dead
     b.ret(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(out, WORD)))
 
 
-SHARDS = 32
-"""Parts of the visited set; fixed, so that results do not depend on the number of threads."""
+SHARDS = 32  # parts of the visited set; fixed, so that results do not depend on the number of threads
 
 
 @frozen
 class Geometry:
-    """Sizes compiled into a kernel.
+    """Sizes compiled into a kernel."""
 
-    Attributes:
-        words: words of a packed state.
-        instances: most successors that one state can have.
-        room: records that one candidate buffer holds.
-        filter_slots: states that a thread's filter of recent successors holds; a power of two.
-        mark: bytes of a state's mark in the backward search; 0 without one.
-    """
-
-    words: int
-    instances: int
-    room: int
-    filter_slots: int
-    mark: int
+    words: int  # words of a packed state
+    instances: int  # most successors that one state can have
+    room: int  # records that one candidate buffer holds
+    filter_slots: int  # states that a thread's filter of recent successors holds; a power of two
+    mark: int  # bytes of a state's mark in the backward search; 0 without one
 
     @classmethod
     def of(cls, program: Program) -> Geometry:

@@ -26,8 +26,7 @@ from kraftcheck.solvers.program.trace import Pruning
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 
-NO_ACTION = 0xFFFF
-"""The instance number of what no action led to: initial states, claims about a state."""
+NO_ACTION = 0xFFFF  # the instance number of what no action led to: initial states, claims about a state
 
 CONJUNCTS_PER_WORD = 64
 
@@ -39,16 +38,12 @@ def live_kinds(program: Program) -> list[tuple[int, Kind]]:
 
 @frozen
 class Crossing:
-    """A bound of a field's domain that transitions of a kind may cross: the intervals of terms do not exclude it.
+    """A bound of a field's domain that transitions of a kind may cross: the intervals of terms do not exclude it."""
 
-    Attributes:
-        kind, slot: which, by number.
-        above: whether it is the upper bound.
-    """
-
+    # kind, slot: which, by number
     kind: int
     slot: int
-    above: bool
+    above: bool  # whether it is the upper bound
 
 
 def crossings(program: Program) -> Iterator[Crossing]:
@@ -64,31 +59,23 @@ def crossings(program: Program) -> Iterator[Crossing]:
 
 @frozen
 class FramePlan:
-    """Offsets of the parts of a frame.
-
-    Attributes:
-        shard, index: where expansion resumes when a buffer is full.
-        enabled: nonzero when the current state has an enabled instance.
-        claim_found: nonzero when a claim was recorded in this piece; a bit of its own for each of the first goals.
-        claims: for each claim (always, sometimes, deadlock, step, happens) 0, or 1 + the
-            mark (state id << 16 | instance) of the first occurrence.
-        fired: transitions taken, for each kind.
-        pruned: transitions cut because they left a domain, for each of `crossings`.
-        covered: for each kind the first of its words "ever true", then "ever false".
-        crossings: the bounds that transitions may cross.
-    """
+    """Offsets of the parts of a frame."""
 
     program: Program
+    # shard, index: where expansion resumes when a buffer is full
     shard: int = field(init=False, default=0)
     index: int = field(init=False, default=1)
-    enabled: int = field(init=False, default=2)
+    enabled: int = field(init=False, default=2)  # nonzero when the current state has an enabled instance
+    # nonzero when a claim was recorded in this piece; a bit of its own for each of the first goals
     claim_found: int = field(init=False, default=3)
+    # for each claim (always, sometimes, deadlock, step, happens) 0, or 1 + the mark (state id << 16 | instance) of the
+    # first occurrence
     claims: int = field(init=False, default=4)
-    fired: int = field(init=False)
-    pruned: int = field(init=False)
-    covered: tuple[int, ...] = field(init=False)
+    fired: int = field(init=False)  # transitions taken, for each kind
+    pruned: int = field(init=False)  # transitions cut because they left a domain, for each of `crossings`
+    covered: tuple[int, ...] = field(init=False)  # for each kind the first of its words "ever true", then "ever false"
     size: int = field(init=False)
-    crossings: tuple[Crossing, ...] = field(init=False)
+    crossings: tuple[Crossing, ...] = field(init=False)  # the bounds that transitions may cross
 
     def __attrs_post_init__(self) -> None:
         """Lay the parts out one after the other."""

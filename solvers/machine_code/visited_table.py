@@ -26,8 +26,7 @@ MARKS is the address of the marks of a backward search.
 CONTROL_WORDS = 10
 BATCH = 32
 
-TAG_SHIFT = 27
-"""A tag's highest bit is the one below those of the shard: 32 bits from here on, less those of the index."""
+TAG_SHIFT = 27  # a tag's highest bit is the one below those of the shard: 32 bits from here on, less those of the index
 
 _MULTIPLIERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 

@@ -39,23 +39,16 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import STOPPED
 from kraftcheck.solvers.program.trace import trace
 
-FAULTS = (SystemFault, UntraceableRule, LayoutError)
-"""What is raised where the rules of a mutant cannot be traced."""
+FAULTS = (SystemFault, UntraceableRule, LayoutError)  # what is raised where the rules of a mutant cannot be traced
 
 
 @frozen
 class Told:
-    """What a mutant makes of a system, before anything is explored.
+    """What a mutant makes of a system, before anything is explored."""
 
-    Attributes:
-        mutant: the mutant.
-        meaning: of the system with it; None where its rules cannot be traced.
-        refused: why they cannot; empty where they can.
-    """
-
-    mutant: SourceMutant
-    meaning: Meaning | None
-    refused: str = ""
+    mutant: SourceMutant  # the mutant
+    meaning: Meaning | None  # of the system with it; None where its rules cannot be traced
+    refused: str = ""  # why they cannot; empty where they can
 
 
 def reached(system: System, setting: Setting, mutants: Sequence[SourceMutant]) -> list[SourceMutant]:
@@ -130,8 +123,7 @@ def _joined(action: Action, joined: Joined) -> Action:
     return evolve(action, guard=guard, effect=effect)
 
 
-TOGETHER = 200
-"""Mutants in one kernel: with more of them each state takes longer, with fewer more is compiled."""
+TOGETHER = 200  # mutants in one kernel: with more of them each state takes longer, with fewer more is compiled
 
 Progress = Callable[[int, int, str], None]
 
@@ -154,16 +146,11 @@ class ConditionMutant:
 
 @frozen
 class Campaign:
-    """The mutants of a system that it meets, and what became of each.
+    """The mutants of a system that it meets, and what became of each."""
 
-    Attributes:
-        right: the program without a mutant.
-        distinct: its states.
-        outcomes: by mutant, in the order in which they were given.
-    """
-
-    right: Meaning
-    distinct: int
+    right: Meaning  # the program without a mutant
+    distinct: int  # its states
+    # by mutant, in the order in which they were given
     outcomes: tuple[tuple[SourceMutant | ConditionMutant, MutantOutcome], ...]
 
 

@@ -31,15 +31,10 @@ Leaves = tuple[int, ...]
 
 @frozen
 class Disproof:
-    """The refutation of a claim by a mutant.
+    """The refutation of a claim by a mutant."""
 
-    Attributes:
-        claim: the property, `deadlock`, or the field that leaves its domain.
-        steps: the actions that lead there, as calls.
-    """
-
-    claim: str
-    steps: tuple[str, ...]
+    claim: str  # the property, `deadlock`, or the field that leaves its domain
+    steps: tuple[str, ...]  # the actions that lead there, as calls
 
 
 def disproof(search: Search, mutations: Mutations, mutant: Mutant, number: int) -> Disproof:

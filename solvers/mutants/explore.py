@@ -31,8 +31,7 @@ from kraftcheck.solvers.search.backward import BackwardSearch, RecoverabilityFin
 from kraftcheck.solvers.search.levels import Search
 from kraftcheck.solvers.traces.render import call
 
-CLOSURE = 40
-"""States after a counterexample that ints look at; a state takes tens of milliseconds."""
+CLOSURE = 40  # states after a counterexample that ints look at; a state takes tens of milliseconds
 
 Findings = tuple[RecoverabilityFinding, ...]
 LivenessFindings = tuple[LivenessFinding, ...]
@@ -40,17 +39,12 @@ LivenessFindings = tuple[LivenessFinding, ...]
 
 @frozen
 class RecoverabilityChange:
-    """The difference in recoverability, or in liveness, between a mutant and the unmutated rules.
+    """The difference in recoverability, or in liveness, between a mutant and the unmutated rules."""
 
-    Attributes:
-        disproofs: the properties it refutes, each with a trace to a state that never recovers, or a lasso.
-        idle: properties that no state has to recover, or to wait, for any more.
-        uncertain: properties that may hold only beyond a bound.
-    """
-
+    # the properties it refutes, each with a trace to a state that never recovers, or a lasso
     disproofs: tuple[Disproof, ...]
-    idle: tuple[str, ...]
-    uncertain: tuple[str, ...]
+    idle: tuple[str, ...]  # properties that no state has to recover, or to wait, for any more
+    uncertain: tuple[str, ...]  # properties that may hold only beyond a bound
 
 
 def graph_findings(search: Search, stop: threading.Event) -> Findings | None:
@@ -143,17 +137,11 @@ def _confirm_never(program: Program, mutant: Mutant, recovers: RecoversClaim, st
 
 @frozen
 class Killed:
-    """The mutant refutes properties.
+    """The mutant refutes properties."""
 
-    Attributes:
-        by: the properties that break first, all with traces of one length.
-        steps: the actions of the first one's trace, as calls.
-        shortest: whether no shorter trace breaks anything; false where the exploration was cut within a level.
-    """
-
-    by: tuple[str, ...]
-    steps: tuple[str, ...]
-    shortest: bool
+    by: tuple[str, ...]  # the properties that break first, all with traces of one length
+    steps: tuple[str, ...]  # the actions of the first one's trace, as calls
+    shortest: bool  # whether no shorter trace breaks anything; false where the exploration was cut within a level
 
 
 @frozen
@@ -167,26 +155,18 @@ class LeavesDomain:
 
 @frozen
 class GoalLost:
-    """The mutant refutes nothing, but the whole scope does not show something any more.
+    """The mutant refutes nothing, but the whole scope does not show something any more."""
 
-    Attributes:
-        goals: the goals that it does not reach.
-        idle: the `recovers` properties that no state has to recover for.
-    """
-
-    goals: tuple[str, ...]
-    idle: tuple[str, ...] = ()
+    goals: tuple[str, ...]  # the goals that it does not reach
+    idle: tuple[str, ...] = ()  # the `recovers` properties that no state has to recover for
 
 
 @frozen
 class Survived:
-    """Every property holds in the whole scope, and every goal is reached.
+    """Every property holds in the whole scope, and every goal is reached."""
 
-    Attributes:
-        effect: `none` when states and transitions are those of the rules as they are (no step is another,
-            and each action has as many); `transitions` when only the states are; else `states`.
-    """
-
+    # `none` when states and transitions are those of the rules as they are (no step is another, and each action has as
+    # many); `transitions` when only the states are; else `states`
     effect: str
 
 
@@ -214,23 +194,17 @@ MutantOutcome: TypeAlias = Killed | LeavesDomain | GoalLost | Survived | Undecid
 
 @frozen
 class Baseline:
-    """The exploration without a mutant, which the others are compared with.
+    """The exploration without a mutant, which the others are compared with."""
 
-    Attributes:
-        distinct, generated: its size.
-        claims: numbers of the claims that it refutes or reaches, which mutants are not blamed or praised for.
-        pruned: fields whose bound it meets.
-        fired: transitions of each action kind.
-        states: its packed states, sorted, without the number of the mutant.
-        recoverability, liveness: what its graph says about the `recovers` properties and about fair behaviours.
-    """
-
+    # distinct, generated: its size
     distinct: int
     generated: int
+    # numbers of the claims that it refutes or reaches, which mutants are not blamed or praised for
     claims: frozenset[int]
-    pruned: frozenset[int]
-    fired: tuple[int, ...]
-    states: bytes = field(repr=False)
+    pruned: frozenset[int]  # fields whose bound it meets
+    fired: tuple[int, ...]  # transitions of each action kind
+    states: bytes = field(repr=False)  # its packed states, sorted, without the number of the mutant
+    # recoverability, liveness: what its graph says about the `recovers` properties and about fair behaviours
     recoverability: Findings
     liveness: LivenessFindings
 
@@ -241,19 +215,12 @@ class BaselineFault(ValueError):
 
 @frozen
 class MutantExplanation:
-    """The outcomes of all mutants of a system.
+    """The outcomes of all mutants of a system."""
 
-    Attributes:
-        mutations: the system and its mutants.
-        base: the exploration without a mutant.
-        refuted: properties that the rules as they are break: they say nothing about mutants.
-        outcomes: by mutant, in order of number.
-    """
-
-    mutations: Mutations
-    base: Baseline
-    refuted: tuple[str, ...]
-    outcomes: tuple[tuple[Mutant, MutantOutcome], ...]
+    mutations: Mutations  # the system and its mutants
+    base: Baseline  # the exploration without a mutant
+    refuted: tuple[str, ...]  # properties that the rules as they are break: they say nothing about mutants
+    outcomes: tuple[tuple[Mutant, MutantOutcome], ...]  # by mutant, in order of number
 
 
 def explore_each(

@@ -47,22 +47,15 @@ _INNER = re.compile(r"\.<locals>\.<(genexpr|listcomp|setcomp|dictcomp|lambda)>")
 
 @frozen
 class Site:
-    """A condition of a rule.
+    """A condition of a rule."""
 
-    Attributes:
-        module, rule: where it is written; the rule is a function or method.
-        kind: `branch`, `conjunct` or `disjunct`, as `kraftcheck.model.language.words` names them.
-        call: the call that decides, as written.
-        part: the condition, as written.
-        line: its line, which is no part of its identity.
-    """
-
+    # module, rule: where it is written; the rule is a function or method
     module: str
     rule: str
-    kind: str
-    call: str
-    part: str
-    line: int = field(eq=False)
+    kind: str  # `branch`, `conjunct` or `disjunct`, as `kraftcheck.model.language.words` names them
+    call: str  # the call that decides, as written
+    part: str  # the condition, as written
+    line: int = field(eq=False)  # its line, which is no part of its identity
 
 
 def find_site(kind: str, position: int) -> Site | None:
@@ -142,31 +135,20 @@ def first_sentence(module: str, rule: str) -> str:
 GUARD, OPERATOR = "guard", "operator"
 DROPPED, ALWAYS, NEVER = "dropped", "always", "never"
 
-Leave = Collection[str]
-"""Rules to leave as they are: modules, or `module:function` with everything below it."""
+Leave = Collection[str]  # rules to leave as they are: modules, or `module:function` with everything below it
 
 
 @frozen
 class Mutant:
-    """One change of the rules.
+    """One change of the rules."""
 
-    Attributes:
-        number: its value of the state's extra word, from 1.
-        group: the action (for a guard) or `module:rule` it belongs to.
-        kind: `guard`, `branch`, `conjunct` or `disjunct`; `operator` for a change of the text.
-        part: the condition: the conjunct's name, or as written in the rule; for an operator the expression.
-        change: `dropped`, or for a branch `always` or `never` taken; for an operator the expression in its place.
-        call: the call that decides, as written; the part for a guard; the name of an operator mutant.
-        line: line of the rule; 0 for a guard.
-    """
-
-    number: int
-    group: str
-    kind: str
-    part: str
-    change: str
-    call: str
-    line: int
+    number: int  # its value of the state's extra word, from 1
+    group: str  # the action (for a guard) or `module:rule` it belongs to
+    kind: str  # `guard`, `branch`, `conjunct` or `disjunct`; `operator` for a change of the text
+    part: str  # the condition: the conjunct's name, or as written in the rule; for an operator the expression
+    change: str  # `dropped`, or for a branch `always` or `never` taken; for an operator the expression in its place
+    call: str  # the call that decides, as written; the part for a guard; the name of an operator mutant
+    line: int  # line of the rule; 0 for a guard
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -203,13 +185,11 @@ class MutatingGraph(Graph):
 
     Attributes:
         mutant: the variable that holds the mutant's number, once it exists.
-        mutants: those registered so far, in order of number.
-        actions_of: for each mutant the actions in which its condition was met.
-        leave: rules to leave as they are.
     """
 
-    leave: Leave = ()
-    mutants: list[Mutant] = field(factory=list)
+    leave: Leave = ()  # rules to leave as they are
+    mutants: list[Mutant] = field(factory=list)  # those registered so far, in order of number
+    # for each mutant the actions in which its condition was met
     actions_of: dict[int, dict[str, None]] = field(factory=dict)
     _action: str | None = None
     _mutant: Term | None = None
@@ -284,21 +264,14 @@ class MutatingGraph(Graph):
 
 @frozen
 class Mutations:
-    """A system with all its mutants.
+    """A system with all its mutants."""
 
-    Attributes:
-        program: the traced system; its initial states are those of mutant 0.
-        original: the system without mutants.
-        mutants: in order of number.
-        actions_of: for each mutant the actions in which its condition was met.
-        sources: the operator mutants by number.
-    """
-
-    program: Program
-    original: System
-    mutants: tuple[Mutant, ...]
+    program: Program  # the traced system; its initial states are those of mutant 0
+    original: System  # the system without mutants
+    mutants: tuple[Mutant, ...]  # in order of number
+    # for each mutant the actions in which its condition was met
     actions_of: Mapping[int, tuple[str, ...]] = field(factory=dict)
-    sources: Mapping[int, SourceMutant] = field(factory=dict)
+    sources: Mapping[int, SourceMutant] = field(factory=dict)  # the operator mutants by number
 
     def rules_of(self, mutant: Mutant) -> AbstractContextManager[None]:
         """The rules on ints, meanwhile as an operator mutant has them."""

@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
-HELPER = "__mutant_{}__"
-"""Name under which a word of the language is put into a module that may not import it."""
+HELPER = "__mutant_{}__"  # name under which a word of the language is put into a module that may not import it
 
 NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "isr": ("elr", "replicas"), "elr": ("isr", "replicas"), "replicas": ("isr", "elr"),
@@ -31,8 +30,7 @@ NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
 CHAIN = frozenset({"plus", "minus", "keep", "set_when", "clear_when"})
 """Methods that give a value of their receiver's kind."""
 
-TRUTHS = frozenset({"has", "is_empty", "same", "within"})
-"""Methods that give a truth."""
+TRUTHS = frozenset({"has", "is_empty", "same", "within"})  # methods that give a truth
 
 _OPPOSITE: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt,
@@ -47,17 +45,11 @@ Plain: TypeAlias = ast.Name | ast.Attribute
 
 @frozen
 class Around:
-    """What surrounds a node, as far as operators ask.
+    """What surrounds a node, as far as operators ask."""
 
-    Attributes:
-        names: the names that the function binds, with the text of their annotation if there is one.
-        guard: whether the function gives named conditions.
-        truth: whether a truth is expected in the node's place.
-    """
-
-    names: Mapping[str, str]
-    guard: bool = False
-    truth: bool = False
+    names: Mapping[str, str]  # the names that the function binds, with the text of their annotation if there is one
+    guard: bool = False  # whether the function gives named conditions
+    truth: bool = False  # whether a truth is expected in the node's place
 
 
 Replacements: TypeAlias = Iterator[ast.expr]

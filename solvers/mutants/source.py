@@ -220,29 +220,20 @@ class StaleMutantError(LookupError):
 
 @frozen
 class SourceMutant:
-    """One change of one expression.
+    """One change of one expression."""
 
-    Attributes:
-        module, function: the rule, a function or a method; a function below it belongs to it.
-        operator: which operator made it.
-        index: its number among those of the operator in the function, from 1.
-        line: the line of the expression.
-        before, after: the expression as it is written, and as it becomes.
-        rules: ids of the rules that are noted on the function.
-        place: where the expression is.
-        choice: which of the operator's changes of that expression it is.
-    """
-
+    # module, function: the rule, a function or a method; a function below it belongs to it
     module: str
     function: str
-    operator: str
-    index: int
-    line: int
+    operator: str  # which operator made it
+    index: int  # its number among those of the operator in the function, from 1
+    line: int  # the line of the expression
+    # before, after: the expression as it is written, and as it becomes
     before: str
     after: str
-    rules: tuple[str, ...]
-    place: Place
-    choice: int
+    rules: tuple[str, ...]  # ids of the rules that are noted on the function
+    place: Place  # where the expression is
+    choice: int  # which of the operator's changes of that expression it is
 
     @property
     def name(self) -> str:
@@ -346,19 +337,12 @@ class _NoChoiceError(Exception):
 
 @define
 class Joined:
-    """Mutants in one trace.
+    """Mutants in one trace."""
 
-    Attributes:
-        numbers: the mutants by number, from 1.
-        mutant: the variable that holds the number of the active one, once it exists.
-        reached: the sites that the trace met.
-        apart: the mutants that have to be traced by themselves.
-    """
-
-    numbers: Mapping[int, SourceMutant]
-    mutant: Term | None = None
-    reached: set[Site] = field(factory=set)
-    apart: set[SourceMutant] = field(factory=set)
+    numbers: Mapping[int, SourceMutant]  # the mutants by number, from 1
+    mutant: Term | None = None  # the variable that holds the number of the active one, once it exists
+    reached: set[Site] = field(factory=set)  # the sites that the trace met
+    apart: set[SourceMutant] = field(factory=set)  # the mutants that have to be traced by themselves
     _forced: SourceMutant | None = None
     _right: bool = False
 

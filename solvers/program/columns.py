@@ -32,16 +32,11 @@ NUMBER, TRUTH, SET, SLOT, ONE = "number", "truth", "set", "slot", "one"
 
 @frozen
 class Spelling:
-    """How the values of a field are told in tables, as traces tell them.
+    """How the values of a field are told in tables, as traces tell them."""
 
-    Attributes:
-        kind: what it holds.
-        names: of its values from the smallest on; none: they are numbers.
-        none: the value of a number that is null, or of a slot that is vacant; None where each is a value.
-    """
-
-    kind: str = NUMBER
-    names: tuple[str, ...] = ()
+    kind: str = NUMBER  # what it holds
+    names: tuple[str, ...] = ()  # of its values from the smallest on; none: they are numbers
+    # the value of a number that is null, or of a slot that is vacant; None where each is a value
     none: int | None = None
 
 

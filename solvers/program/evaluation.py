@@ -6,8 +6,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, MutableMappi
 
 from kraftcheck.model.language.terms import Term, evaluate
 
-Values = Mapping[int, int]
-"""Value of each term by its index."""
+Values = Mapping[int, int]  # value of each term by its index
 
 
 def closure(roots: Iterable[Term], computed: Container[int] = ()) -> list[Term]:

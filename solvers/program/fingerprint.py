@@ -51,14 +51,10 @@ def fingerprint(program: Program) -> str:
 
 @frozen
 class Meaning:
-    """What a program does and claims, whatever the order of its terms; terms that nothing uses do not count.
+    """What a program does and claims, whatever the order of its terms; terms that nothing uses do not count."""
 
-    Attributes:
-        behaviour: a digest of its states and steps.
-        claims: for each property a digest of what it says; of the rest that is judged, under the empty name.
-    """
-
-    behaviour: str
+    behaviour: str  # a digest of its states and steps
+    # for each property a digest of what it says; of the rest that is judged, under the empty name
     claims: Mapping[str, str]
 
     @classmethod

@@ -16,23 +16,16 @@ from kraftcheck.model.language.terms import Term
 
 @frozen
 class Orders:
-    """The independence of a program's action instances.
+    """The independence of a program's action instances."""
 
-    Attributes:
-        state: the variables of the conjuncts, one for each layout slot; their graph is not the program's.
-        conjuncts: every truth that some instance's guard consists of.
-        guards: for each instance the numbers of its conjuncts, those first that fewest instances can make true.
-        dependent: for each instance those that write what it reads or writes, or read what it writes.
-        enabling: for each conjunct the instances that write what it reads: no other makes it true.
-        visible: the instances that write what an invariant, a goal or the constraint reads.
-    """
-
+    # the variables of the conjuncts, one for each layout slot; their graph is not the program's
     state: tuple[Term, ...]
-    conjuncts: tuple[Term, ...]
+    conjuncts: tuple[Term, ...]  # every truth that some instance's guard consists of
+    # for each instance the numbers of its conjuncts, those first that fewest instances can make true
     guards: tuple[tuple[int, ...], ...]
-    dependent: tuple[int, ...]
-    enabling: tuple[int, ...]
-    visible: int
+    dependent: tuple[int, ...]  # for each instance those that write what it reads or writes, or read what it writes
+    enabling: tuple[int, ...]  # for each conjunct the instances that write what it reads: no other makes it true
+    visible: int  # the instances that write what an invariant, a goal or the constraint reads
 
     @property
     def instances(self) -> int:

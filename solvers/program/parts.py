@@ -42,20 +42,14 @@ class SystemFault(ValueError):
 
 @frozen
 class Choices:
-    """The arguments of one action kind.
+    """The arguments of one action kind."""
 
-    Attributes:
-        arguments: by name, records of terms.
-        variables: their leaves.
-        instances: argument values by name, one mapping for each instance; none when free.
-        table: for each instance, the value of each leaf.
-        allowed: for each parameter the truth that its argument is one of its values; none when listed.
-    """
-
-    arguments: Mapping[str, Any]
-    variables: tuple[Term, ...]
+    arguments: Mapping[str, Any]  # by name, records of terms
+    variables: tuple[Term, ...]  # their leaves
+    # argument values by name, one mapping for each instance; none when free
     instances: tuple[Mapping[str, Any], ...] = ()
-    table: tuple[tuple[int, ...], ...] = ()
+    table: tuple[tuple[int, ...], ...] = ()  # for each instance, the value of each leaf
+    # for each parameter the truth that its argument is one of its values; none when listed
     allowed: Mapping[str, Term] = field(factory=dict)
 
 

@@ -236,11 +236,8 @@ def _of_case(holds: Verdict, case: str, goals: Mapping[str, Verdict]) -> Verdict
     return Unknown(f"no goal {case!r} was judged, so nothing shows a case of it")
 
 
-BOXES = 1 << 12
-"""Boxes at once, at most; a truth that takes more is not decided."""
-
-POINTS = 1 << 9
-"""Points that are drawn: most truths that are not valid are false of some."""
+BOXES = 1 << 12  # boxes at once, at most; a truth that takes more is not decided
+POINTS = 1 << 9  # points that are drawn: most truths that are not valid are false of some
 
 
 def without_content(program: Program, kept: frozenset[str]) -> frozenset[str]:

@@ -24,16 +24,11 @@ if TYPE_CHECKING:
 
 @frozen
 class FairConstraint:
-    """A fairness constraint, traced.
-
-    Attributes:
-        instances: numbers of the action instances whose steps it is about.
-        excused: truth that none of them need be taken.
-    """
+    """A fairness constraint, traced."""
 
     steps: FairSteps
-    instances: tuple[int, ...]
-    excused: Term
+    instances: tuple[int, ...]  # numbers of the action instances whose steps it is about
+    excused: Term  # truth that none of them need be taken
 
     @property
     def strong(self) -> bool:
@@ -43,29 +38,20 @@ class FairConstraint:
 
 @frozen
 class LivenessClaim:
-    """A liveness property, traced.
-
-    Attributes:
-        premise: truth that a state begins the wait for the goal: of `leads_to` its premise, of the others true.
-        constraints: numbers of the constraints that every behaviour satisfies which it is about.
-    """
+    """A liveness property, traced."""
 
     claim: Property
-    premise: Term
+    premise: Term  # truth that a state begins the wait for the goal: of `leads_to` its premise, of the others true
     goal: Term
-    constraints: tuple[int, ...]
+    constraints: tuple[int, ...]  # numbers of the constraints that every behaviour satisfies which it is about
 
 
 @frozen
 class LivenessClaims:
-    """The liveness properties of a program.
-
-    Attributes:
-        constraints: what is fair, of the system and of single properties.
-    """
+    """The liveness properties of a program."""
 
     claims: tuple[LivenessClaim, ...] = ()
-    constraints: tuple[FairConstraint, ...] = field(default=())
+    constraints: tuple[FairConstraint, ...] = field(default=())  # what is fair, of the system and of single properties
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -79,28 +65,20 @@ class LivenessClaims:
         return f"{fair} {[(one.claim.kind, one.claim.id, one.constraints) for one in self.claims]}"
 
 
-NO_LIVENESS = LivenessClaims()
-"""Those of a system without any."""
+NO_LIVENESS = LivenessClaims()  # those of a system without any
 
 
-MAX_RECOVERS = 21
-"""A state's mark has three bits for each, in 64."""
+MAX_RECOVERS = 21  # a state's mark has three bits for each, in 64
 
 
 @frozen
 class RecoversClaim:
-    """A `recovers` property, traced.
-
-    Attributes:
-        when: truth that a state is concerned.
-        goal: truth that a state satisfies it.
-        allowed: for each action instance whether the way out may use it.
-    """
+    """A `recovers` property, traced."""
 
     claim: Property
-    when: Term
-    goal: Term
-    allowed: tuple[bool, ...]
+    when: Term  # truth that a state is concerned
+    goal: Term  # truth that a state satisfies it
+    allowed: tuple[bool, ...]  # for each action instance whether the way out may use it
 
 
 def mark_bytes(claims: int) -> int:
@@ -146,120 +124,80 @@ def unknown_recovery_action(claim: Property, actions: Sequence[Action]) -> str |
 
 @frozen
 class Reduction:
-    """The symmetries of a traced system.
+    """The symmetries of a traced system."""
 
-    Attributes:
-        fields: each symmetry with its places in the layout, in the order they are applied.
-        canonical: for each layout slot, the leaf of the state that stands for a state.
-        proof: what was proven of the symmetries, in a line; empty where they are compared by samples only.
-    """
-
-    fields: tuple[SymmetryFields, ...]
-    canonical: tuple[Term, ...]
-    proof: str = ""
+    fields: tuple[SymmetryFields, ...]  # each symmetry with its places in the layout, in the order they are applied
+    canonical: tuple[Term, ...]  # for each layout slot, the leaf of the state that stands for a state
+    proof: str = ""  # what was proven of the symmetries, in a line; empty where they are compared by samples only
 
 
-KINDS = ("always", "step", "sometimes", "happens", "recovers", *LIVENESS)
-"""Kinds of property."""
-
-MAX_INSTANCES = 65_535
-"""Action instances are numbered in 16 bits."""
+KINDS = ("always", "step", "sometimes", "happens", "recovers", *LIVENESS)  # kinds of property
+MAX_INSTANCES = 65_535  # action instances are numbered in 16 bits
 
 
 @frozen
 class Kind:
-    """One action kind, traced.
-
-    Attributes:
-        first: number of its first instance among all instances.
-        instances: argument values by name, one mapping for each instance.
-        variables: argument leaves as terms.
-        allowed: for each parameter the truth that its argument is one of its values; only for provers.
-        arguments: the arguments as records of those terms.
-        table: for each instance, the value of each argument leaf.
-        guard: named conjuncts.
-        after: for each layout slot, the leaf after the effect.
-        unchecked: slots whose new value may leave the domain.
-        steps: for each step property its truth on this transition, then for
-            each `happens` goal the truth that this transition does not show it.
-        says: for each step property the truth that it says something of this transition.
-    """
+    """One action kind, traced."""
 
     action: Action
-    first: int
-    instances: tuple[Mapping[str, Any], ...]
-    variables: tuple[Term, ...]
-    allowed: Mapping[str, Term]
-    arguments: Mapping[str, Any]
-    table: tuple[tuple[int, ...], ...]
-    guard: Mapping[str, Term]
-    after: tuple[Term, ...]
-    unchecked: tuple[int, ...]
+    first: int  # number of its first instance among all instances
+    instances: tuple[Mapping[str, Any], ...]  # argument values by name, one mapping for each instance
+    variables: tuple[Term, ...]  # argument leaves as terms
+    allowed: Mapping[str, Term]  # for each parameter the truth that its argument is one of its values; only for provers
+    arguments: Mapping[str, Any]  # the arguments as records of those terms
+    table: tuple[tuple[int, ...], ...]  # for each instance, the value of each argument leaf
+    guard: Mapping[str, Term]  # named conjuncts
+    after: tuple[Term, ...]  # for each layout slot, the leaf after the effect
+    unchecked: tuple[int, ...]  # slots whose new value may leave the domain
+    # for each step property its truth on this transition, then for each `happens` goal the truth that this transition
+    # does not show it
     steps: tuple[Term, ...]
-    says: tuple[Term, ...] = ()
+    says: tuple[Term, ...] = ()  # for each step property the truth that it says something of this transition
 
 
 @frozen
 class Premise:
-    """What shows that a property says something.
+    """What shows that a property says something."""
 
-    Attributes:
-        goal: id of the goal that a state or step is reached of which it does; empty: the domains exclude them all.
-        reason: what is to be said where it is not shown.
-    """
-
-    goal: str
-    reason: str
+    goal: str  # id of the goal that a state or step is reached of which it does; empty: the domains exclude them all
+    reason: str  # what is to be said where it is not shown
 
 
 @frozen
 class Program:
-    """A system at a setting, traced.
+    """A system at a setting, traced."""
 
-    Attributes:
-        system, setting, layout: what was traced.
-        graph: holds every term.
-        state: state leaves as terms, one for each layout slot.
-        kinds: the action kinds in order.
-        always, steps, sometimes, happens: the properties of each kind, in order.
-        always_terms, sometimes_terms: their truths, of the state.
-        quiescent: truth that the state may have no successor.
-        recovers: the `recovers` properties.
-        initial: packed initial states, distinct, sorted.
-        liveness: the properties about fair behaviours, and what is fair.
-        reduction: the symmetries by which states are reduced, see `symmetry.reduced`.
-        orders: the independence by which orders are left out, see `independence.by_orders`.
-        initially: what is described of initial states by name, where the system does not list them.
-        starts: for properties that claim something of initial states, by id, that truth of the state.
-        premises: for properties that say something of some states or steps only, by id, what shows one of them; see
-            `kraftcheck.solvers.program.premises`. Their goals are the last of `sometimes` and `happens`.
-        lenient: ids of the properties that hold, with a warning, where nothing shows a premise: those of shipped
-            systems, of which other scopes and rule sets show it.
-        within: truth that explorers go on from the state; None where the system has no constraint.
-    """
-
+    # system, setting, layout: what was traced
     system: System
     setting: Setting
     layout: Layout
-    graph: Graph
-    state: tuple[Term, ...]
-    kinds: tuple[Kind, ...]
+    graph: Graph  # holds every term
+    state: tuple[Term, ...]  # state leaves as terms, one for each layout slot
+    kinds: tuple[Kind, ...]  # the action kinds in order
+    # always, steps, sometimes, happens: the properties of each kind, in order
     always: tuple[Property, ...]
     steps: tuple[Property, ...]
     sometimes: tuple[Property, ...]
     happens: tuple[Property, ...]
+    # always_terms, sometimes_terms: their truths, of the state
     always_terms: tuple[Term, ...]
     sometimes_terms: tuple[Term, ...]
-    quiescent: Term
-    recovers: tuple[RecoversClaim, ...]
-    initial: tuple[tuple[int, ...], ...]
-    liveness: LivenessClaims = NO_LIVENESS
-    reduction: Reduction | None = None
+    quiescent: Term  # truth that the state may have no successor
+    recovers: tuple[RecoversClaim, ...]  # the `recovers` properties
+    initial: tuple[tuple[int, ...], ...]  # packed initial states, distinct, sorted
+    liveness: LivenessClaims = NO_LIVENESS  # the properties about fair behaviours, and what is fair
+    reduction: Reduction | None = None  # the symmetries by which states are reduced, see `symmetry.reduced`
+    # what is described of initial states by name, where the system does not list them
     initially: Mapping[str, Term] = field(factory=dict)
-    within: Term | None = None
+    within: Term | None = None  # truth that explorers go on from the state; None where the system has no constraint
+    # for properties that claim something of initial states, by id, that truth of the state
     starts: Mapping[str, Term] = field(factory=dict)
-    orders: Orders | None = None
+    orders: Orders | None = None  # the independence by which orders are left out, see `independence.by_orders`
+    # for properties that say something of some states or steps only, by id, what shows one of them; see
+    # `kraftcheck.solvers.program.premises`. Their goals are the last of `sometimes` and `happens`.
     premises: Mapping[str, Premise] = field(factory=dict)
+    # ids of the properties that hold, with a warning, where nothing shows a premise: those of shipped systems, of which
+    # other scopes and rule sets show it
     lenient: frozenset[str] = frozenset()
 
     @property

@@ -30,8 +30,7 @@ from kraftcheck.solvers.program.verdict import Truths
 Values = npt.NDArray[Any]
 Pair = tuple[Values, Values]
 
-WIDEST = (1 << 63) - 1
-"""Words beyond it do not fit the arrays."""
+WIDEST = (1 << 63) - 1  # words beyond it do not fit the arrays
 
 
 class TooWideError(ValueError):
@@ -169,14 +168,9 @@ def _value(op: str, args: Sequence[Values]) -> Values:
     raise ValueError(f"unknown operator {op}")
 
 
-MOST_STATES = 1 << 23
-"""Most states, with fields that have no value yet among them."""
-
-CHUNK = 1 << 14
-"""Rows that are judged at once, of a small description."""
-
-CELLS = 1 << 23
-"""Most terms times rows at once."""
+MOST_STATES = 1 << 23  # most states, with fields that have no value yet among them
+CHUNK = 1 << 14  # rows that are judged at once, of a small description
+CELLS = 1 << 23  # most terms times rows at once
 
 Rows = npt.NDArray[np.int64]
 

@@ -6,18 +6,13 @@ import threading
 
 STOPPED = "stopped on request"
 
-TIME_LIMIT = "time limit of"
-"""How the reason of a time limit begins."""
+TIME_LIMIT = "time limit of"  # how the reason of a time limit begins
 
 
 class StopFlag(threading.Event):
-    """A flag that asks an engine to end.
+    """A flag that asks an engine to end."""
 
-    Attributes:
-        reason: why, in the words of a verdict.
-    """
-
-    reason = STOPPED
+    reason = STOPPED  # why, in the words of a verdict
 
 
 def stop_reason(stop: threading.Event) -> str:

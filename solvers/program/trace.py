@@ -63,22 +63,15 @@ from kraftcheck.solvers.program.verdict import Truths
 
 @frozen
 class Pruning:
-    """The transitions that were left out because of one bound of a field.
+    """The transitions that were left out because of one bound of a field."""
 
-    Attributes:
-        field: its path.
-        lo, hi: its domain.
-        above: whether they cross the upper bound.
-        actions: how many transitions of each action, by name.
-        cap: why this bound is meant; empty where it is not.
-    """
-
-    field: str
+    field: str  # its path
+    # lo, hi: its domain
     lo: int
     hi: int
-    above: bool
-    actions: Mapping[str, int]
-    cap: str
+    above: bool  # whether they cross the upper bound
+    actions: Mapping[str, int]  # how many transitions of each action, by name
+    cap: str  # why this bound is meant; empty where it is not
 
     @property
     def count(self) -> int:
@@ -113,8 +106,7 @@ def pruning_fault(pruned: Sequence[Pruning], strict: bool) -> str | None:
     return "; ".join(undeclared or [f"strict: {pruning.text()}" for pruning in pruned if strict]) or None
 
 
-WITHIN = "within"
-"""The name of the condition that stands in every guard of a system with a constraint."""
+WITHIN = "within"  # the name of the condition that stands in every guard of a system with a constraint
 
 
 def is_within(system: System, state: Any) -> Truth:

@@ -18,11 +18,8 @@ from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.solvers.program.evaluation import conjuncts as parts_of
 from kraftcheck.solvers.program.parts import Given, SystemFault, ask, ask_twice, line_of
 
-DEADLOCK = "deadlock"
-"""Id of the built-in property that a state without successors is quiescent."""
-
-RUN = "run"
-"""What a trace is about that is no witness: a run that somebody took."""
+DEADLOCK = "deadlock"  # id of the built-in property that a state without successors is quiescent
+RUN = "run"  # what a trace is about that is no witness: a run that somebody took
 
 
 @frozen
@@ -43,34 +40,21 @@ class TraceStep:
 
 @frozen
 class Closure:
-    """The states that can follow a state that never recovers, by the rules on ints.
+    """The states that can follow a state that never recovers, by the rules on ints."""
 
-    Attributes:
-        states: how many of the states that can follow (itself included) were checked; none satisfies the claim.
-        complete: whether those are all.
-        actions: the actions that may follow, in words; empty: every action.
-    """
-
-    states: int
-    complete: bool
-    actions: str = ""
+    states: int  # how many of the states that can follow (itself included) were checked; none satisfies the claim
+    complete: bool  # whether those are all
+    actions: str = ""  # the actions that may follow, in words; empty: every action
 
 
 @frozen
 class FairnessShown:
-    """How the cycle of a lasso satisfies a fairness constraint.
+    """How the cycle of a lasso satisfies a fairness constraint."""
 
-    Attributes:
-        name: the constraint, as `WF(elect)`.
-        taken: numbers of the steps of the trace that are steps of it.
-        disabled: numbers of the states of the cycle where its steps are not enabled, or are excused.
-        always: whether those are all states of the cycle.
-    """
-
-    name: str
-    taken: tuple[int, ...]
-    disabled: tuple[int, ...]
-    always: bool
+    name: str  # the constraint, as `WF(elect)`
+    taken: tuple[int, ...]  # numbers of the steps of the trace that are steps of it
+    disabled: tuple[int, ...]  # numbers of the states of the cycle where its steps are not enabled, or are excused
+    always: bool  # whether those are all states of the cycle
 
 
 @frozen
@@ -197,17 +181,12 @@ def worst_first(codes: Iterable[int]) -> int:
 
 @frozen
 class PropertyVerdict:
-    """A property and what was found about it.
-
-    Attributes:
-        kind: `always`, `step`, `sometimes`, `happens`, `recovers`, `deadlock` or one of `LIVENESS`.
-        depth: steps of the witness or counterexample, if any.
-    """
+    """A property and what was found about it."""
 
     claim: str
-    kind: str
+    kind: str  # `always`, `step`, `sometimes`, `happens`, `recovers`, `deadlock` or one of `LIVENESS`
     verdict: Verdict
-    depth: int | None = None
+    depth: int | None = None  # steps of the witness or counterexample, if any
 
 
 T = TypeVar("T")
@@ -220,15 +199,11 @@ def start_parts(claim: Property, state: Any) -> dict[str, Truth]:
 
 @frozen
 class Truths:
-    """Asks rules, and reads their answers.
-
-    Attributes:
-        ask_twice: whether each rule has to give its answer twice; a graph that mutates rules answers once.
-        anew: the actions by name as the system gave them when it was asked again, which are asked the second time.
-    """
+    """Asks rules, and reads their answers."""
 
     graph: Graph
-    ask_twice: bool
+    ask_twice: bool  # whether each rule has to give its answer twice; a graph that mutates rules answers once
+    # the actions by name as the system gave them when it was asked again, which are asked the second time
     anew: Mapping[str, Action] = field(factory=dict)
     _given: Given = field(init=False, factory=Given)
 
@@ -337,17 +312,11 @@ Mark_contra = TypeVar("Mark_contra", contravariant=True)
 
 @frozen
 class PackedRun:
-    """The run by which a state is reached.
+    """The run by which a state is reached."""
 
-    Attributes:
-        initial: packed initial state.
-        instances: action instances from there.
-        end: the packed state they lead to.
-    """
-
-    initial: tuple[int, ...]
-    instances: tuple[int, ...]
-    end: tuple[int, ...]
+    initial: tuple[int, ...]  # packed initial state
+    instances: tuple[int, ...]  # action instances from there
+    end: tuple[int, ...]  # the packed state they lead to
 
 
 class Origins(Protocol[Mark_contra]):

@@ -16,8 +16,7 @@ from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.program import Program, recovery_actions
 from kraftcheck.solvers.program.verdict import DEADLOCK, Closure, FairnessShown, Loop, Trace, TraceStep, start_parts
 
-CLOSURE_LIMIT = 1000
-"""States after a counterexample to `recovers` that ints look at; a state takes milliseconds."""
+CLOSURE_LIMIT = 1000  # states after a counterexample to `recovers` that ints look at; a state takes milliseconds
 
 
 class EngineDisagreement(RuntimeError):

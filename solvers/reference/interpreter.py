@@ -24,34 +24,23 @@ from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.trace import constrained
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace, TraceStep, start_parts
 
-GUARDS_TRIED = 16
-"""Instances of an action whose guards are cheaper to try than to trace."""
+GUARDS_TRIED = 16  # instances of an action whose guards are cheaper to try than to trace
 
 
 @frozen
 class Move:
-    """An action instance: which action, and the row of its argument table.
+    """An action instance: which action, and the row of its argument table."""
 
-    Attributes:
-        action: position among the actions of the system.
-        row: position in the product of the argument values, the last argument running fastest.
-    """
-
-    action: int
-    row: int
+    action: int  # position among the actions of the system
+    row: int  # position in the product of the argument values, the last argument running fastest
 
 
 @frozen
 class Transition:
-    """A step that was taken.
+    """A step that was taken."""
 
-    Attributes:
-        move: which.
-        step: what properties see.
-    """
-
-    move: Move
-    step: Step
+    move: Move  # which
+    step: Step  # what properties see
 
     def trace_step(self) -> TraceStep:
         """The step as traces have it."""
@@ -61,37 +50,24 @@ class Transition:
 
 @frozen
 class Broken:
-    """A property that does not hold.
+    """A property that does not hold."""
 
-    Attributes:
-        claim: its id.
-        kind: `always`, `step` or `deadlock`.
-        failing: names of its conjuncts that are false.
-    """
-
-    claim: str
-    kind: str
-    failing: tuple[str, ...]
+    claim: str  # its id
+    kind: str  # `always`, `step` or `deadlock`
+    failing: tuple[str, ...]  # names of its conjuncts that are false
 
 
 @frozen
 class Integers:
-    """A system at a setting, with its parts read once.
+    """A system at a setting, with its parts read once."""
 
-    Attributes:
-        system, setting: what is run.
-        actions: its actions.
-        initial: its initial states.
-        properties: its properties of every kind.
-        domains: path and domain of each leaf of a state.
-    """
-
+    # system, setting: what is run
     system: System
     setting: Setting
-    actions: tuple[Action, ...] = field(init=False)
-    initial: Sequence[Any] = field(init=False)
-    properties: tuple[Property, ...] = field(init=False)
-    domains: tuple[tuple[str, Domain], ...] = field(init=False)
+    actions: tuple[Action, ...] = field(init=False)  # its actions
+    initial: Sequence[Any] = field(init=False)  # its initial states
+    properties: tuple[Property, ...] = field(init=False)  # its properties of every kind
+    domains: tuple[tuple[str, Domain], ...] = field(init=False)  # path and domain of each leaf of a state
     _shapes: tuple[Mapping[str, Any], ...] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -265,29 +241,18 @@ def trace_of(initial: Any, transitions: Sequence[Transition], broken: Broken) ->
 
 
 GOALS = ("sometimes", "happens")
-KINDS = ("always", "step", *GOALS)
-"""Kinds of property that one run decides."""
-
-FEW_INSTANCES = 64
-"""Instances of an action that are too many to try each at every state."""
-
-BUDGET = 8_000
-"""Steps that shrinking may take by default."""
+KINDS = ("always", "step", *GOALS)  # kinds of property that one run decides
+FEW_INSTANCES = 64  # instances of an action that are too many to try each at every state
+BUDGET = 8_000  # steps that shrinking may take by default
 
 
 @frozen
 class BrokenRun:
-    """A run that breaks a property in its last state or step.
+    """A run that breaks a property in its last state or step."""
 
-    Attributes:
-        start: the state it begins in.
-        transitions: its steps.
-        broken: what it breaks.
-    """
-
-    start: Any
-    transitions: tuple[Transition, ...]
-    broken: Broken
+    start: Any  # the state it begins in
+    transitions: tuple[Transition, ...]  # its steps
+    broken: Broken  # what it breaks
 
     @property
     def moves(self) -> tuple[Move, ...]:

@@ -42,62 +42,39 @@ from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.search.witness import witness
 
-ARC_BYTES = 48
-"""Bytes that an arc takes at most."""
-
-LEAST_ROOM = 256 << 20
-"""Bytes that listed steps may take however little the search took, within the limit of memory."""
+ARC_BYTES = 48  # bytes that an arc takes at most
+LEAST_ROOM = 256 << 20  # bytes that listed steps may take however little the search took, within the limit of memory
 
 
-PART = 4096
-"""Most states of one job of a sweep."""
-
-FEW_SWEEPS = 2
-"""The sweep that lists steps, which are followed if marks still rise in it."""
-
-GROUP = 4 * SHARDS
-"""Jobs between two reports of progress."""
-
-Columns: TypeAlias = tuple[npt.NDArray[Any], ...]
-"""Arrays with an element for each step."""
-
-Job: TypeAlias = tuple[int, int, int]
-"""A shard, its first state and the state after its last."""
+PART = 4096  # most states of one job of a sweep
+FEW_SWEEPS = 2  # the sweep that lists steps, which are followed if marks still rise in it
+GROUP = 4 * SHARDS  # jobs between two reports of progress
+Columns: TypeAlias = tuple[npt.NDArray[Any], ...]  # arrays with an element for each step
+Job: TypeAlias = tuple[int, int, int]  # a shard, its first state and the state after its last
 
 
 @frozen
 class RecoverabilityFinding:
-    """The result of a backward search for one property.
-
-    Attributes:
-        failing: those of them that do not satisfy it themselves.
-        unrecoverable: the run to the shallowest of them from which no run leads to a state that satisfies it.
-        uncertain: the depth of the shallowest that recovers, if at all, only where the exploration did not go.
-        satisfied: whether any state at all satisfies it.
-    """
+    """The result of a backward search for one property."""
 
     claim: Property
     concerned: int
-    failing: int
+    failing: int  # those of them that do not satisfy it themselves
+    # the run to the shallowest of them from which no run leads to a state that satisfies it
     unrecoverable: PackedRun | None
-    uncertain: int | None
-    satisfied: bool
+    uncertain: int | None  # the depth of the shallowest that recovers, if at all, only where the exploration did not go
+    satisfied: bool  # whether any state at all satisfies it
 
 
 @define
 class ArcList:
-    """The steps by which marks may still rise, as far as there is room for them; each thread lists its own.
+    """The steps by which marks may still rise, as far as there is room for them; each thread lists its own."""
 
-    Attributes:
-        left: how many more there may be; negative once there were too many.
-        places: addresses of the arrays that a sweep writes to: indices of sources, ids of targets, action instances.
-        count: how many it wrote.
-    """
-
-    left: int
+    left: int  # how many more there may be; negative once there were too many
     _room: int
+    # addresses of the arrays that a sweep writes to: indices of sources, ids of targets, action instances
     places: npt.NDArray[np.int64] = field(init=False)
-    count: npt.NDArray[np.int64] = field(factory=lambda: np.zeros(1, dtype=np.int64))
+    count: npt.NDArray[np.int64] = field(factory=lambda: np.zeros(1, dtype=np.int64))  # how many it wrote
     _out: Columns = field(init=False)
     _parts: list[Columns] = field(factory=list)
 
@@ -126,19 +103,15 @@ class ArcList:
 
 @define
 class BackwardSearch:
-    """One backward search.
-
-    Attributes:
-        report: called now and then with the number of the sweep and the states that wait in it.
-        room: bytes that listed steps may take.
-    """
+    """One backward search."""
 
     kernel: Kernel
     store: VisitedSet
     threads: int
     stop: threading.Event
+    # called now and then with the number of the sweep and the states that wait in it
     report: Callable[[int, int], None]
-    room: int = LEAST_ROOM
+    room: int = LEAST_ROOM  # bytes that listed steps may take
     sweeps: int = 0
     _lists: list[ArcList] = field(factory=list)
     _frames: list[npt.NDArray[np.int64]] = field(init=False)
@@ -258,15 +231,11 @@ class BackwardSearch:
 
 @frozen
 class Recoverability:
-    """The outcome of a backward search.
+    """The outcome of a backward search."""
 
-    Attributes:
-        findings: one for each `recovers` property; None: it did not take place, or not to its end.
-        sweeps: how often it swept over all states.
-    """
-
+    # one for each `recovers` property; None: it did not take place, or not to its end
     findings: tuple[RecoverabilityFinding, ...] | None
-    sweeps: int = 0
+    sweeps: int = 0  # how often it swept over all states
     seconds: float = 0.0
 
     def warnings(self) -> tuple[str, ...]:
@@ -275,8 +244,7 @@ class Recoverability:
         return tuple(f"{claim}: no reachable state satisfies it" for claim in hopeless)
 
 
-NOT_SEARCHED = Recoverability(None)
-"""Nothing was searched backward."""
+NOT_SEARCHED = Recoverability(None)  # nothing was searched backward
 
 
 def search_backward(

@@ -21,25 +21,17 @@ from kraftcheck.solvers.search.visited import NO_PARENT, CandidateBuffers, Count
 
 @define(eq=False)
 class Round:
-    """Some chunks of a level, and their candidates.
-
-    Attributes:
-        ranges: for each chunk and shard the first state, and the one behind the last.
-        batches: for each chunk the buffers that it filled.
-        places: for each chunk the address of its ranges.
-        candidates: addresses of the buffers' addresses and of the numbers of records, and how many buffers.
-        receiving: the shards that have candidates; None before all chunks are expanded.
-        waiting: parts of the work that are not done: chunks, then shards.
-    """
+    """Some chunks of a level, and their candidates."""
 
     number: int
-    ranges: Counters
+    ranges: Counters  # for each chunk and shard the first state, and the one behind the last
     chunks: int
-    batches: list[list[CandidateBuffers]] = field(init=False)
-    places: list[int] = field(init=False)
+    batches: list[list[CandidateBuffers]] = field(init=False)  # for each chunk the buffers that it filled
+    places: list[int] = field(init=False)  # for each chunk the address of its ranges
+    # addresses of the buffers' addresses and of the numbers of records, and how many buffers
     candidates: tuple[int, int, int] = field(init=False)
-    receiving: Sequence[int] | None = None
-    waiting: int = field(init=False)
+    receiving: Sequence[int] | None = None  # the shards that have candidates; None before all chunks are expanded
+    waiting: int = field(init=False)  # parts of the work that are not done: chunks, then shards
     _places: Counters = field(init=False)
     _counts: Counters = field(init=False)
 
@@ -71,27 +63,19 @@ class Rounds:
 
     While a round is inserted the next one is expanded. In this order some chunks for each thread come before the
     insertion and the others behind it: so there is something to do while the last jobs are done that others wait for.
-
-    Attributes:
-        count, chunks: rounds of the level, and most chunks of one.
-        make: makes a round by its number.
-        expand: expands a chunk: (thread, round, chunk).
-        insert: inserts what a round has for a shard.
-        end: called for each round once it is inserted, in order; true: no further round shall begin.
-        is_stopped: whether what has not begun shall be left out.
-        report: called by the caller's thread from time to time, when rounds have ended.
-        ahead: rounds that may be expanded while one is inserted: 1, or 0.
     """
 
+    # count, chunks: rounds of the level, and most chunks of one
     count: int
     chunks: int
-    make: Callable[[int], Round]
-    expand: Callable[[int, Round, int], None]
-    insert: Callable[[Round, int], None]
+    make: Callable[[int], Round]  # makes a round by its number
+    expand: Callable[[int, Round, int], None]  # expands a chunk: (thread, round, chunk)
+    insert: Callable[[Round, int], None]  # inserts what a round has for a shard
+    # called for each round once it is inserted, in order; true: no further round shall begin
     end: Callable[[Round], bool]
-    is_stopped: Callable[[], bool]
-    report: Callable[[], None]
-    ahead: int
+    is_stopped: Callable[[], bool]  # whether what has not begun shall be left out
+    report: Callable[[], None]  # called by the caller's thread from time to time, when rounds have ended
+    ahead: int  # rounds that may be expanded while one is inserted: 1, or 0
     _lead: int = 0
     _begun: list[Round] = field(factory=list)
     _ended: int = 0
@@ -176,17 +160,10 @@ class Rounds:
             self.count = len(self._begun)
 
 
-SLICE = 64
-"""Most states that one chunk takes from each shard."""
-
-CHUNKS = 32
-"""Most chunks of a round."""
-
-AHEAD = 1
-"""Rounds that are expanded while one is inserted."""
-
-CANDIDATES = 1 << 24
-"""Most candidates of a round, as far as a round of one chunk of one slice allows."""
+SLICE = 64  # most states that one chunk takes from each shard
+CHUNKS = 32  # most chunks of a round
+AHEAD = 1  # rounds that are expanded while one is inserted
+CANDIDATES = 1 << 24  # most candidates of a round, as far as a round of one chunk of one slice allows
 
 FIRST_VIOLATION = "stopped at the first violation"
 OUT_OF_MEMORY = "memory limit"
@@ -197,19 +174,13 @@ DEFAULT_MEMORY = 4 << 30
 
 @frozen
 class Limits:
-    """Where a search may be cut.
+    """Where a search may be cut."""
 
-    Attributes:
-        memory: bytes for the visited set and the buffers.
-        max_depth: levels after the initial states; states there are judged, not expanded.
-        max_states: once so many distinct states are visited, no further round but the one that is begun.
-        stop_at_first: the same once a property is refuted.
-    """
-
-    memory: int = DEFAULT_MEMORY
-    max_depth: int | None = None
+    memory: int = DEFAULT_MEMORY  # bytes for the visited set and the buffers
+    max_depth: int | None = None  # levels after the initial states; states there are judged, not expanded
+    # once so many distinct states are visited, no further round but the one that is begun
     max_states: int | None = None
-    stop_at_first: bool = False
+    stop_at_first: bool = False  # the same once a property is refuted
 
     def reached(self, stop: threading.Event, distinct: int, refuted: bool) -> str | None:
         """The limit that is reached, but those of memory and depth; `stop` is one too."""
@@ -224,30 +195,22 @@ class Limits:
 
 @define
 class Search:
-    """One exploration, level by level.
-
-    Attributes:
-        recompile: makes faster code, called when the search turns out long; None: keep the code.
-        orders: how the reduction of orders goes; None: every order is followed.
-        levels: distinct states found at each depth.
-        claims: for each claim that occurred, the mark of its first occurrence.
-        queue: states waiting for expansion at this depth.
-        cut: why the search is not complete; None when it is.
-    """
+    """One exploration, level by level."""
 
     kernel: Kernel
     limits: Limits
     threads: int
     stop: threading.Event
     on_round: Callable[[Search], None]
+    # makes faster code, called when the search turns out long; None: keep the code
     recompile: Callable[[CompileEffort], Kernel] | None = None
     store: VisitedSet = field(init=False)
     buffers: list[ThreadBuffers] = field(init=False)
-    orders: OrderBlocks | None = None
-    levels: list[int] = field(factory=list)
-    claims: dict[int, int] = field(factory=dict)
-    queue: int = 0
-    cut: str | None = None
+    orders: OrderBlocks | None = None  # how the reduction of orders goes; None: every order is followed
+    levels: list[int] = field(factory=list)  # distinct states found at each depth
+    claims: dict[int, int] = field(factory=dict)  # for each claim that occurred, the mark of its first occurrence
+    queue: int = 0  # states waiting for expansion at this depth
+    cut: str | None = None  # why the search is not complete; None when it is
     pieces: list[CandidateBuffers] = field(factory=list)
     _slice: int = field(init=False)
     _chunks: int = field(init=False)

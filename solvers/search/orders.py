@@ -33,21 +33,15 @@ from kraftcheck.solvers.program.evaluation import closure, conjuncts
 from kraftcheck.solvers.program.orders import Orders, as_words
 from kraftcheck.solvers.program.program import Kind, Program
 
-ALL = -1
-"""Every bit of a word; the value of a truth."""
-
-Bits = dict[int, int]
-"""Bits by the index of a variable of the state; a variable that is absent has none."""
+ALL = -1  # every bit of a word; the value of a truth
+Bits = dict[int, int]  # bits by the index of a variable of the state; a variable that is absent has none
 
 
 @define
 class BitReader:
-    """Follows bits through the terms of one graph; what it found of a term is kept.
+    """Follows bits through the terms of one graph; what it found of a term is kept."""
 
-    Attributes:
-        ones, zeros: by index of a term, the bits of it that are set, and clear, in every state.
-    """
-
+    # ones, zeros: by index of a term, the bits of it that are set, and clear, in every state
     ones: Bits = field(factory=dict)
     zeros: Bits = field(factory=dict)
 
@@ -156,32 +150,22 @@ def _places(index: Term) -> int:
 
 @frozen
 class Instance:
-    """An action instance.
-
-    Attributes:
-        guard: truths of the state that must all hold; a constant one is false.
-        after: for each layout slot, the leaf after the effect.
-        unchecked: slots whose new value may leave the domain.
-        steps: as those of the kind.
-    """
+    """An action instance."""
 
     number: int
-    guard: tuple[Term, ...]
-    after: tuple[Term, ...]
-    unchecked: tuple[int, ...]
-    steps: tuple[Term, ...]
+    guard: tuple[Term, ...]  # truths of the state that must all hold; a constant one is false
+    after: tuple[Term, ...]  # for each layout slot, the leaf after the effect
+    unchecked: tuple[int, ...]  # slots whose new value may leave the domain
+    steps: tuple[Term, ...]  # as those of the kind
 
 
 @define
 class Specialiser:
-    """Rewrites terms of a program into a graph of its own, with given values of some variables.
-
-    Attributes:
-        state: what stands for the state there, one term for each layout slot; new variables unless given.
-    """
+    """Rewrites terms of a program into a graph of its own, with given values of some variables."""
 
     program: Program
     graph: Graph = field(factory=Graph)
+    # what stands for the state there, one term for each layout slot; new variables unless given
     state: tuple[Term, ...] = ()
     _of_state: dict[int, Term] = field(factory=dict)
 
@@ -255,8 +239,7 @@ class Specialiser:
         return self.graph.lift(self.graph.apply(term.op, *args))
 
 
-MOST_INSTANCES = 4096
-"""Most action instances: the tables grow with the square."""
+MOST_INSTANCES = 4096  # most action instances: the tables grow with the square
 
 
 class OrdersError(ValueError):
@@ -359,15 +342,10 @@ class _Table:
 
 @frozen
 class OrdersFound:
-    """What was left out.
+    """What was left out."""
 
-    Attributes:
-        reduced: states of which some successors were not followed.
-        left_out: successors that were not followed.
-    """
-
-    reduced: int
-    left_out: int
+    reduced: int  # states of which some successors were not followed
+    left_out: int  # successors that were not followed
 
     def text(self) -> str:
         """What was left out, in a line of a report."""
@@ -384,19 +362,14 @@ class OrdersFound:
 
 @define
 class OrderBlocks:
-    """What the threads of a search share, and what each has of its own.
-
-    Attributes:
-        controls: the address of each shard's control block.
-        ends: for each shard the states up to the end of the level that is expanded.
-        blocks: one row for each thread.
-    """
+    """What the threads of a search share, and what each has of its own."""
 
     orders: Orders
     threads: int
-    controls: npt.NDArray[np.int64]
+    controls: npt.NDArray[np.int64]  # the address of each shard's control block
+    # for each shard the states up to the end of the level that is expanded
     ends: npt.NDArray[np.int64] = field(init=False)
-    blocks: npt.NDArray[np.int64] = field(init=False)
+    blocks: npt.NDArray[np.int64] = field(init=False)  # one row for each thread
     _kept: list[npt.NDArray[np.generic]] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:

@@ -24,8 +24,7 @@ from kraftcheck.solvers.program.verdict import TraceStep
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, successor
 from kraftcheck.solvers.search.visited import VisitedSet
 
-STATES_COMPARED = 256
-"""States that are renamed and compared before a search, and again after it."""
+STATES_COMPARED = 256  # states that are renamed and compared before a search, and again after it
 
 Packed = tuple[int, ...]
 Key = TypeVar("Key", bound=Hashable)

@@ -53,8 +53,7 @@ def reserve(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return np.frombuffer(space, dtype=element).reshape(shape)
 
 
-NO_PARENT = 0xFFFF_FFFF
-"""The parent of an initial state."""
+NO_PARENT = 0xFFFF_FFFF  # the parent of an initial state
 
 _LOAD = 0.65
 _LEAST_ROWS = 256

@@ -20,8 +20,7 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.search.symmetry import canonical, concrete
 from kraftcheck.solvers.search.visited import VisitedSet
 
-CHUNK = 1 << 14
-"""States that are judged at once."""
+CHUNK = 1 << 14  # states that are judged at once
 
 
 def truths(program: Program, truth: Term, packed: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
@@ -54,8 +53,7 @@ def first_failing(program: Program, truth: Term, states: Sequence[tuple[int, ...
     return states[int(fails[0])] if len(fails) else None
 
 
-STARTS = 64
-"""Initial states of which ints are asked what a property claims of them."""
+STARTS = 64  # initial states of which ints are asked what a property claims of them
 
 
 def start_witness(program: Program, claim: Property | None) -> Trace | None:

@@ -19,21 +19,15 @@ Packed = tuple[int, ...]
 
 @frozen
 class Node:
-    """A state of a neighbourhood.
-
-    Attributes:
-        origin: number of the node and action instance by which it was first reached; None: it is the first state.
-        broken: ids of what fails in it: invariants, and `deadlock`.
-        breaking: ids of the step properties that some step from it breaks.
-        open: whether a step leads from it to a state that is not in the neighbourhood.
-    """
+    """A state of a neighbourhood."""
 
     packed: Packed
     distance: int
+    # number of the node and action instance by which it was first reached; None: it is the first state
     origin: tuple[int, int] | None
-    broken: tuple[str, ...]
-    breaking: tuple[str, ...]
-    open: bool
+    broken: tuple[str, ...]  # ids of what fails in it: invariants, and `deadlock`
+    breaking: tuple[str, ...]  # ids of the step properties that some step from it breaks
+    open: bool  # whether a step leads from it to a state that is not in the neighbourhood
 
 
 @frozen
@@ -47,16 +41,11 @@ class Edge:
 
 @frozen
 class Neighbourhood:
-    """The nearest states that can follow a state.
-
-    Attributes:
-        nodes: the first state, then by distance.
-        edges: every step between two of them.
-    """
+    """The nearest states that can follow a state."""
 
     program: Program
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    nodes: tuple[Node, ...]  # the first state, then by distance
+    edges: tuple[Edge, ...]  # every step between two of them
 
     @property
     def complete(self) -> bool:
@@ -118,23 +107,15 @@ class UnknownField(ValueError):
 
 @frozen
 class Group:
-    """The states of a neighbourhood that agree in the chosen fields.
+    """The states of a neighbourhood that agree in the chosen fields."""
 
-    Attributes:
-        nearest: number of its node with the least distance.
-        values: the chosen fields of these states as text.
-        broken: ids of what fails in one of its states.
-        breaking: ids of the step properties that a step from one of its states breaks.
-        open: whether a step leads from one of its states out of the neighbourhood.
-    """
-
-    nearest: int
+    nearest: int  # number of its node with the least distance
     distance: int
     members: int
-    values: Mapping[str, str]
-    broken: tuple[str, ...]
-    breaking: tuple[str, ...]
-    open: bool
+    values: Mapping[str, str]  # the chosen fields of these states as text
+    broken: tuple[str, ...]  # ids of what fails in one of its states
+    breaking: tuple[str, ...]  # ids of the step properties that a step from one of its states breaks
+    open: bool  # whether a step leads from one of its states out of the neighbourhood
 
 
 @frozen
@@ -208,11 +189,8 @@ def _belongs(path: str, name: str) -> bool:
     return path in ("", name) or path.startswith((f"{name}.", f"{name}["))
 
 
-ROWS = 32
-"""Most groups below each other; a layer with more of them takes several columns."""
-
-SWEEPS = 4
-"""How often the order in the layers is improved."""
+ROWS = 32  # most groups below each other; a layer with more of them takes several columns
+SWEEPS = 4  # how often the order in the layers is improved
 
 
 @frozen

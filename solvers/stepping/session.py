@@ -36,15 +36,11 @@ A step property or a goal about steps has `no case` in the initial state. A prop
 
 @frozen
 class PropertyStatus:
-    """One property at one step.
-
-    Attributes:
-        failing: the conjuncts that are false there, also of a goal that is not shown.
-    """
+    """One property at one step."""
 
     claim: Property
     finding: Finding
-    failing: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()  # the conjuncts that are false there, also of a goal that is not shown
 
 
 def statuses(program: Program, before: Any, step: TraceStep | None, state: Any) -> tuple[PropertyStatus, ...]:
@@ -81,18 +77,13 @@ class StepRefused(ValueError):
 
 @frozen
 class Choice:
-    """An action instance in some state.
+    """An action instance in some state."""
 
-    Attributes:
-        instance: its number in the program; the same in every state.
-        action, arguments: what it stands for.
-        failing: the conjuncts of its guard that are false in the state; none where it is enabled.
-    """
-
-    instance: int
+    instance: int  # its number in the program; the same in every state
+    # action, arguments: what it stands for
     action: str
     arguments: Mapping[str, Any]
-    failing: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()  # the conjuncts of its guard that are false in the state; none where it is enabled
 
     @property
     def enabled(self) -> bool:
@@ -106,19 +97,12 @@ class Choice:
 
 @frozen
 class Session:
-    """A run of a system, from an initial state to the present one.
+    """A run of a system, from an initial state to the present one."""
 
-    Attributes:
-        program: the system, traced; without symmetry, which would rename states on the way.
-        start: number of the initial state among `program.initial`.
-        instances: the action instances taken, in order.
-        steps: what they led to.
-    """
-
-    program: Program
-    start: int
-    instances: tuple[int, ...] = ()
-    steps: tuple[TraceStep, ...] = ()
+    program: Program  # the system, traced; without symmetry, which would rename states on the way
+    start: int  # number of the initial state among `program.initial`
+    instances: tuple[int, ...] = ()  # the action instances taken, in order
+    steps: tuple[TraceStep, ...] = ()  # what they led to
 
     @classmethod
     def begin(cls, program: Program, start: int = 0) -> Session:

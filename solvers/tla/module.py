@@ -16,8 +16,7 @@ from kraftcheck.solvers.program.premises import without_premises
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.trace import WITHIN
 
-LARGEST = (1 << 31) - 1
-"""TLC's numbers have 32 bits."""
+LARGEST = (1 << 31) - 1  # TLC's numbers have 32 bits
 
 WIDE_OPERATORS = f"""\
 RECURSIVE MaskOf(_)
@@ -160,15 +159,11 @@ RESERVED = frozenset({
 
 @frozen
 class Definitions:
-    """Terms as text: shared terms by name, and the roots in terms of them.
+    """Terms as text: shared terms by name, and the roots in terms of them."""
 
-    Attributes:
-        definitions: name and text of each shared term, in an order in which each uses earlier ones only.
-        roots: the text of each root.
-    """
-
+    # name and text of each shared term, in an order in which each uses earlier ones only
     definitions: tuple[tuple[str, str], ...]
-    roots: tuple[str, ...]
+    roots: tuple[str, ...]  # the text of each root
 
     def before(self, body: str, indent: str) -> str:
         """A text with the names that it needs before it.
@@ -224,17 +219,11 @@ def _text(term: Term, texts: Mapping[int, str], names: Mapping[int, str]) -> str
 
 @frozen
 class Module:
-    """A module and its configuration.
+    """A module and its configuration."""
 
-    Attributes:
-        text: the module.
-        configuration: what TLC is told to check.
-        left_out: ids of properties that the module does not have, as TLA+ has no safety formula for them.
-    """
-
-    text: str
-    configuration: str
-    left_out: tuple[str, ...]
+    text: str  # the module
+    configuration: str  # what TLC is told to check
+    left_out: tuple[str, ...]  # ids of properties that the module does not have, as TLA+ has no safety formula for them
 
 
 def module(program: Program, name: str, about: str) -> Module:

@@ -162,28 +162,19 @@ class TraceError(ValueError):
 
 @frozen
 class Recipe:
-    """The content of a trace document.
+    """The content of a trace document."""
 
-    Attributes:
-        system: name, or `module:attribute`.
-        scope, bounds, rules: the setting; rules is the text given, or None.
-        property: what the trace is about.
-        shortest: whether the engine that made it found no shorter one.
-        options: the options of the command line that add the property; none where the system has it.
-        states: the encoded states, the initial one first.
-        steps: action names and encoded arguments.
-        loop: of a lasso, the number of the state that the last one is again; None: no lasso.
-    """
-
-    system: str
+    system: str  # name, or `module:attribute`
+    # scope, bounds, rules: the setting; rules is the text given, or None
     scope: str
     bounds: Mapping[str, int]
     rules: str | None
-    property: str
-    shortest: bool
-    states: tuple[Mapping[str, Any], ...]
-    steps: tuple[tuple[str, Any], ...]
-    loop: int | None = None
+    property: str  # what the trace is about
+    shortest: bool  # whether the engine that made it found no shorter one
+    states: tuple[Mapping[str, Any], ...]  # the encoded states, the initial one first
+    steps: tuple[tuple[str, Any], ...]  # action names and encoded arguments
+    loop: int | None = None  # of a lasso, the number of the state that the last one is again; None: no lasso
+    # the options of the command line that add the property; none where the system has it
     options: Mapping[str, str] = field(factory=dict)
 
 

@@ -86,8 +86,7 @@ def replay_lasso(
         raise BrokenTrace(f"every step can be taken, but {error}") from error
 
 
-MarkedStep = tuple[int, bool]
-"""An action instance, and whether it is a step of the cycle."""
+MarkedStep = tuple[int, bool]  # an action instance, and whether it is a step of the cycle
 
 
 def show(value: Any, name: str = "") -> str:
@@ -288,8 +287,7 @@ def _shorter(
     return None
 
 
-StepMarks = dict[int, tuple[str, ...]]
-"""What to say below a step of a trace, by its number; the initial state is 0."""
+StepMarks = dict[int, tuple[str, ...]]  # what to say below a step of a trace, by its number; the initial state is 0
 
 
 def subjects(trace: Trace, kind: str) -> Iterator[tuple[int, Any]]:

@@ -24,8 +24,7 @@ from kraftcheck.solvers.machine_code.visited_table import hash_words
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import PackedRun
 
-WEIGHTED, PRIORITY = 0, 1
-"""Schedules, as the kernel numbers them."""
+WEIGHTED, PRIORITY = 0, 1  # schedules, as the kernel numbers them
 
 
 def emit_walks(program: Program) -> ir.Module:
@@ -225,8 +224,7 @@ def draw(seed: int, run: int, purpose: str) -> int:
     return int.from_bytes(digest[:8], "little") or 1
 
 
-ENABLED = 32
-"""Successors of a state, about: a walk looks at all."""
+ENABLED = 32  # successors of a state, about: a walk looks at all
 
 
 def walks_key(program: Program) -> str:
@@ -237,30 +235,21 @@ def walks_key(program: Program) -> str:
 
 @frozen
 class WalkPlan:
-    """The random walks that are made.
+    """The random walks that are made."""
 
-    Attributes:
-        runs, steps: how many runs, of at most so many steps each.
-        seed: decides everything that is drawn.
-        schedule: a name of `SCHEDULES`.
-        weights: of actions by name, for the weighted schedule; 1 where not named.
-        runs_to_starts: runs to the states where walks begin; none: they begin in the initial states.
-        threads: how many; results do not depend on it.
-        cache_dir: folder for compiled code; None: keep none.
-        strict: whether steps beyond a declared cap are faults too.
-        shard, shards: of so many equal parts of the runs, the one that is made, from 1. What is drawn for a run depends
-            on the seed and its number.
-    """
-
+    # runs, steps: how many runs, of at most so many steps each
     runs: int
     steps: int
-    seed: int
-    schedule: str = "both"
-    weights: Mapping[str, int] = field(factory=dict)
+    seed: int  # decides everything that is drawn
+    schedule: str = "both"  # a name of `SCHEDULES`
+    weights: Mapping[str, int] = field(factory=dict)  # of actions by name, for the weighted schedule; 1 where not named
+    # runs to the states where walks begin; none: they begin in the initial states
     runs_to_starts: tuple[PackedRun, ...] = ()
-    threads: int = 1
-    cache_dir: Path | None = None
-    strict: bool = False
+    threads: int = 1  # how many; results do not depend on it
+    cache_dir: Path | None = None  # folder for compiled code; None: keep none
+    strict: bool = False  # whether steps beyond a declared cap are faults too
+    # shard, shards: of so many equal parts of the runs, the one that is made, from 1. What is drawn for a run depends
+    # on the seed and its number.
     shard: int = 1
     shards: int = 1
 

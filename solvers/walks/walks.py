@@ -31,14 +31,10 @@ SAMPLED_RUNS, SAMPLED_STEPS = 32, 100
 
 @frozen
 class WalkedRun:
-    """The beginning of a run.
-
-    Attributes:
-        start: packed state that it began in.
-    """
+    """The beginning of a run."""
 
     run: int
-    start: tuple[int, ...]
+    start: tuple[int, ...]  # packed state that it began in
     instances: tuple[int, ...]
 
     def whole(self, runs: Sequence[PackedRun]) -> PackedRun:
@@ -59,70 +55,50 @@ class WalkFinding:
     """A property that a walk broke, or a goal that it reached.
 
     Or a lasso that a walk seems to have gone through; walks judge no liveness, so its property stays unknown.
-
-    Attributes:
-        run: number of the run.
-        steps: steps from the initial state to the occurrence, or to the end of the cycle, as walked.
-        trace: a shortened one, confirmed on ints.
     """
 
-    run: int
-    steps: int
-    trace: Trace
+    run: int  # number of the run
+    steps: int  # steps from the initial state to the occurrence, or to the end of the cycle, as walked
+    trace: Trace  # a shortened one, confirmed on ints
 
 
 @frozen
 class WalkProgress:
-    """The progress of a simulation after a chunk of runs.
-
-    Attributes:
-        distinct: different states visited, by 64-bit fingerprint.
-        seconds: since the walks began.
-    """
+    """The progress of a simulation after a chunk of runs."""
 
     runs: int
     steps: int
-    distinct: int
+    distinct: int  # different states visited, by 64-bit fingerprint
     goals: int
-    seconds: float
+    seconds: float  # since the walks began
 
 
 @frozen
 class Walks:
-    """The result of random walks; the absence of findings is no proof.
-
-    Attributes:
-        runs, steps, seed: runs finished, steps of all of them together, seed.
-        broken: the first occurrence of each property that does not hold, deadlock included.
-        goals_shown: the first occurrence of each goal that was reached.
-        goals_missed: goals that no run reached.
-        prunings: the transitions that a field's domain cut, each as often as it was met.
-        fault: why some steps that a walk might have taken were left out and should not be; None where none was.
-        curve: progress after each chunk of runs.
-        seconds, compile_seconds, cached, warnings: as of an exploration.
-        cut: why fewer runs were made than requested; None when all were.
-        sampled: where there is liveness, the beginnings of the first runs.
-        suspects: lassos suspected among them.
-    """
+    """The result of random walks; the absence of findings is no proof."""
 
     program: Program = field(repr=False)
+    # runs, steps, seed: runs finished, steps of all of them together, seed
     runs: int
     steps: int
     seed: int
-    broken: tuple[Occurrence, ...]
-    goals_shown: tuple[Occurrence, ...]
-    goals_missed: tuple[Property, ...]
+    broken: tuple[Occurrence, ...]  # the first occurrence of each property that does not hold, deadlock included
+    goals_shown: tuple[Occurrence, ...]  # the first occurrence of each goal that was reached
+    goals_missed: tuple[Property, ...]  # goals that no run reached
     steps_by_action: Mapping[str, int]
-    prunings: tuple[Pruning, ...]
+    prunings: tuple[Pruning, ...]  # the transitions that a field's domain cut, each as often as it was met
+    # why some steps that a walk might have taken were left out and should not be; None where none was
     fault: str | None
-    curve: tuple[WalkProgress, ...]
+    curve: tuple[WalkProgress, ...]  # progress after each chunk of runs
+    # seconds, compile_seconds, cached, warnings: as of an exploration
     seconds: float
     compile_seconds: float
     cached: bool
     warnings: tuple[str, ...]
-    cut: str | None
+    cut: str | None  # why fewer runs were made than requested; None when all were
+    # where there is liveness, the beginnings of the first runs
     sampled: tuple[WalkedRun, ...] = field(default=(), repr=False)
-    suspects: tuple[WalkFinding, ...] = ()
+    suspects: tuple[WalkFinding, ...] = ()  # lassos suspected among them
 
     @property
     def pruned(self) -> Mapping[str, int]:
@@ -195,14 +171,10 @@ def claim_of(plan: FramePlan, number: int) -> Property | None:
 
 @frozen
 class WalkedChunk:
-    """Runs that follow each other.
-
-    Attributes:
-        frame: what their frames counted, all together.
-    """
+    """Runs that follow each other."""
 
     runs: Sequence[WalkRun]
-    frame: npt.NDArray[np.int64]
+    frame: npt.NDArray[np.int64]  # what their frames counted, all together
 
 
 Chunks = Callable[[Walker, threading.Event], Iterator[WalkedChunk]]
@@ -294,8 +266,7 @@ def _result(totals: _Totals, seed: int, seconds: float, compile_seconds: float, 
     )  # fmt: skip
 
 
-SMALL_BUDGET = 1_000
-"""Steps for shrinking what is not shown."""
+SMALL_BUDGET = 1_000  # steps for shrinking what is not shown
 
 
 def moves_of(program: Program, instances: Sequence[int]) -> list[Move]:
@@ -348,8 +319,7 @@ def witnesses(walks: Walks, runs: Sequence[PackedRun] = ()) -> tuple[WalkFinding
     return tuple(confirm_occurrence(walks.program, engine, where, runs, SMALL_BUDGET) for where in walks.goals_shown)
 
 
-LASSOS_TRIED = 60
-"""Lassos of one property that are tried on ints, each in milliseconds."""
+LASSOS_TRIED = 60  # lassos of one property that are tried on ints, each in milliseconds
 
 
 def with_suspects(walks: Walks, runs: Sequence[PackedRun] = ()) -> Walks:

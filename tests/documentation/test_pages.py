@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import griffe
 import pytest
 
 from kraftcheck.ci.terminal.commands import COMMANDS
@@ -157,6 +158,37 @@ def test_many_are_named() -> None:
     """The patterns see the names: the pages have more than a hundred of either kind."""
     assert sum(len(SPAN.findall(text)) for text in TEXTS.values()) > 100
     assert sum(len(MODULE.findall(text)) for text in TEXTS.values()) > 50
+
+
+def test_the_reference_tells_what_stands_behind_a_field(tmp_path: Path) -> None:
+    """A comment behind a field or above it is in the section of its class, one behind a constant is its docstring."""
+    text = '''"""A module."""
+
+MOST = 3  # the largest
+NONE = ""  # noqa: X1
+
+
+class Place:
+    """A place.
+
+    Attributes:
+        kept: as it was.
+    """
+
+    at: int = 0  # where it is
+    # low, high: what is
+    # between them
+    low: int
+    high: int
+    plain: str  # fmt: skip
+'''
+    (tmp_path / "commented.py").write_text(text, encoding="utf-8")
+    extensions = griffe.load_extensions(str(ROOT / "tests" / "documentation" / "comments.py"))
+    made = griffe.load("commented", search_paths=[tmp_path], extensions=extensions)
+    fields = ["at: where it is.", "low, high: what is between them.", "kept: as it was."]
+    section = "\n    ".join(["A place.\n\nAttributes:", *fields])
+    found = [made[name].docstring for name in ("Place", "MOST", "NONE")]
+    assert [one and one.value.rstrip() for one in found] == [section, "The largest.", None]
 
 
 def built(project: Path, site: Path) -> subprocess.CompletedProcess[str]:

@@ -116,8 +116,7 @@ def _values(record: PlainRecord) -> dict[str, Any]:
     return {name: value for name, value in record if name not in ("kind", "topic_id", "partition_id")}
 
 
-REFUSED = 2
-"""The distance of an event that the controller refuses, in differing fields a record."""
+REFUSED = 2  # the distance of an event that the controller refuses, in differing fields a record
 
 
 @frozen
@@ -136,19 +135,12 @@ class ExplanationStep:
 
 @frozen
 class NearestEvent:
-    """The event that comes nearest where no event explains the records.
+    """The event that comes nearest where no event explains the records."""
 
-    Attributes:
-        name: the event.
-        refusal: why the controller refuses it; empty where it writes other records.
-        differences: what it would write otherwise.
-        span: how many records it is compared with.
-    """
-
-    name: str
-    refusal: str
-    differences: tuple[Difference, ...]
-    span: int
+    name: str  # the event
+    refusal: str  # why the controller refuses it; empty where it writes other records
+    differences: tuple[Difference, ...]  # what it would write otherwise
+    span: int  # how many records it is compared with
 
     def distance(self) -> float:
         """In how many fields a record it differs."""
@@ -157,25 +149,16 @@ class NearestEvent:
 
 @frozen
 class Explanation:
-    """The explanation of one batch.
+    """The explanation of one batch."""
 
-    Attributes:
-        batch: the batch.
-        records: its records as the model knows them.
-        states: the state before each record, and after the last that can be replayed.
-        steps: the events of the first of the shortest explanations, or of the longest explained prefix.
-        count: how many shortest explanations there are; 0 where the batch is not explained.
-        nearest: the nearest event, where the batch is not explained and some event comes near.
-        replay_error: why a record cannot be replayed; empty where all can.
-    """
-
-    batch: Batch
-    records: tuple[ModelRecord, ...]
-    states: tuple[State, ...]
+    batch: Batch  # the batch
+    records: tuple[ModelRecord, ...]  # its records as the model knows them
+    states: tuple[State, ...]  # the state before each record, and after the last that can be replayed
+    # the events of the first of the shortest explanations, or of the longest explained prefix
     steps: tuple[ExplanationStep, ...]
-    count: int
-    nearest: NearestEvent | None = None
-    replay_error: str = ""
+    count: int  # how many shortest explanations there are; 0 where the batch is not explained
+    nearest: NearestEvent | None = None  # the nearest event, where the batch is not explained and some event comes near
+    replay_error: str = ""  # why a record cannot be replayed; empty where all can
 
     @property
     def explained(self) -> bool:
@@ -331,29 +314,20 @@ def _nearest_event(
     return min(events, key=NearestEvent.distance, default=None)
 
 
-HEADER, FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"
-"""The control records before and after a snapshot's records."""
+HEADER, FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"  # the control records before and after a snapshot's records
 
 
 @frozen
 class ReplayedBatch:
-    """The replay of one batch.
+    """The replay of one batch."""
 
-    Attributes:
-        batch: the batch.
-        explanation: None for what is taken as it is: a snapshot's records, and what the quorum wrote for itself.
-        violations: the properties that do not hold after it, each once a partition.
-        state: the state after it.
-        rules: the rule set that it was explained with.
-        undone: why its records have not happened; None for those that have.
-    """
-
-    batch: Batch
+    batch: Batch  # the batch
+    # None for what is taken as it is: a snapshot's records, and what the quorum wrote for itself
     explanation: Explanation | None
-    violations: tuple[LogViolation, ...]
-    state: State
-    rules: RuleSet
-    undone: Undone | None = None
+    violations: tuple[LogViolation, ...]  # the properties that do not hold after it, each once a partition
+    state: State  # the state after it
+    rules: RuleSet  # the rule set that it was explained with
+    undone: Undone | None = None  # why its records have not happened; None for those that have
 
     @property
     def controller(self) -> Controller:

@@ -87,8 +87,7 @@ BrokerRecord = (
     | UnregisterBrokerRecord
 )
 
-MAX_OFFSET = 1 << 62
-"""A metadata offset that no log reaches: a broker that has applied everything."""
+MAX_OFFSET = 1 << 62  # a metadata offset that no log reaches: a broker that has applied everything
 
 
 def broker_candidates(tail: BatchTail) -> Iterator[Candidate]:

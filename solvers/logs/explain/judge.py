@@ -36,15 +36,10 @@ from kraftcheck.solvers.logs.explain.state import ModelRecord
 
 @frozen
 class ElectionsNumbering:
-    """The numbers that brokers and directories have in a state of `elections`.
+    """The numbers that brokers and directories have in a state of `elections`."""
 
-    Attributes:
-        brokers: their ids in order.
-        directories: of each broker, in order.
-    """
-
-    brokers: tuple[int, ...]
-    directories: Mapping[int, tuple[int, ...]]
+    brokers: tuple[int, ...]  # their ids in order
+    directories: Mapping[int, tuple[int, ...]]  # of each broker, in order
 
     def broker(self, broker: int) -> int:
         """A broker's number; no leader stays none."""

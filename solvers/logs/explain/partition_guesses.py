@@ -67,20 +67,15 @@ class BatchTail:
 
 @frozen
 class Candidate:
-    """An event that may have written the records ahead.
+    """An event that may have written the records ahead."""
 
-    Attributes:
-        words: the event; a text that names no broker may stand for itself.
-        records: what the model says that it writes; raises where the controller refuses it.
-        action: what `elections` calls such an event; empty where it has none.
-        arguments: its arguments there that properties read: `broker`, `isr`, `clean`, `failed`, as the log names them.
-        length: how many records ahead it is compared with where it writes another number; None: as many as it writes.
-    """
-
-    words: Words = field(converter=_as_words)
+    words: Words = field(converter=_as_words)  # the event; a text that names no broker may stand for itself
+    # what the model says that it writes; raises where the controller refuses it
     records: Callable[[], Sequence[ModelRecord]]
+    # how many records ahead it is compared with where it writes another number; None: as many as it writes
     length: int | None = None
-    action: str = ""
+    action: str = ""  # what `elections` calls such an event; empty where it has none
+    # its arguments there that properties read: `broker`, `isr`, `clean`, `failed`, as the log names them
     arguments: Mapping[str, Any] = field(factory=dict)
 
     @property

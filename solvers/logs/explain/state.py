@@ -40,41 +40,27 @@ from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
 
 @frozen
 class LogEntry:
-    """One record.
+    """One record."""
 
-    Attributes:
-        offset: its place in the log.
-        type: its kind, as Kafka's tools print it: `PARTITION_CHANGE_RECORD`.
-        version: of its layout.
-        data: its fields by name, tagged fields at their default left out; None where the kind is unknown.
-    """
-
-    offset: int
-    type: str
-    version: int
+    offset: int  # its place in the log
+    type: str  # its kind, as Kafka's tools print it: `PARTITION_CHANGE_RECORD`
+    version: int  # of its layout
+    # its fields by name, tagged fields at their default left out; None where the kind is unknown
     data: Mapping[str, Any] | None
 
 
 @frozen
 class Batch:
-    """Records that were written together.
+    """Records that were written together."""
 
-    Attributes:
-        base_offset, last_offset: of its first and last record.
-        epoch: of the quorum's leader that wrote it.
-        entries: the records.
-        place: where it was read: file, then line or byte.
-        control: whether the quorum wrote it for itself.
-        time: when, in milliseconds since 1970; None where the form of the log has no times.
-    """
-
+    # base_offset, last_offset: of its first and last record
     base_offset: int
     last_offset: int
-    epoch: int
-    entries: tuple[LogEntry, ...]
-    place: str
-    control: bool = False
-    time: int | None = None
+    epoch: int  # of the quorum's leader that wrote it
+    entries: tuple[LogEntry, ...]  # the records
+    place: str  # where it was read: file, then line or byte
+    control: bool = False  # whether the quorum wrote it for itself
+    time: int | None = None  # when, in milliseconds since 1970; None where the form of the log has no times
 
     def whole(self) -> Batch:
         """The batch itself, as `CompactBatch` has it."""
@@ -87,29 +73,23 @@ class CompactBatch:
 
     It holds changes of partitions, records that replica logic does not read,
     and at most one other record, at its beginning or end.
-
-    Attributes:
-        base_offset, last_offset, epoch, time: as of `Batch`.
-        keys: of each record the partition that it changes, as the log writes index and topic; None of others.
-        bodies: of each record the rest of its bytes or fields; of records that are not read their kind.
-        other: the other record, if there is one.
-        other_first: whether it is the first record.
-        source, position: where it was read: the file and the byte, or all of it in words and None.
-        entry: decodes one change, by its place among the records.
     """
 
+    # base_offset, last_offset, epoch, time: as of `Batch`
     base_offset: int
     last_offset: int
     epoch: int
     time: int | None
+    # of each record the partition that it changes, as the log writes index and topic; None of others
     keys: Sequence[bytes | None]
-    bodies: Sequence[Any]
-    other: LogEntry | None
+    bodies: Sequence[Any]  # of each record the rest of its bytes or fields; of records that are not read their kind
+    other: LogEntry | None  # the other record, if there is one
+    # source, position: where it was read: the file and the byte, or all of it in words and None
     source: str
     position: int | None
     _decode: Callable[[], Batch]
-    entry: Callable[[int], LogEntry]
-    other_first: bool = field(init=False)
+    entry: Callable[[int], LogEntry]  # decodes one change, by its place among the records
+    other_first: bool = field(init=False)  # whether it is the first record
     _whole: Batch | None = field(init=False, default=None)
     control: ClassVar[bool] = False
 
@@ -180,14 +160,10 @@ BEGIN, END, ABORT = (UnreadRecord(f"{word}_TRANSACTION_RECORD") for word in ("BE
 
 @frozen
 class Transaction:
-    """The transaction that is under way.
+    """The transaction that is under way."""
 
-    Attributes:
-        before: the state that it began in.
-        newest: its last record and, in the same form, those before it; None where there is none.
-    """
-
-    before: State
+    before: State  # the state that it began in
+    # its last record and, in the same form, those before it; None where there is none
     newest: tuple[ModelRecord, Any] | None = None
 
     def records(self) -> tuple[ModelRecord, ...]:
@@ -432,25 +408,18 @@ def _with_leftovers(state: State, record: ModelRecord) -> State:
     return evolve(state, controller=evolve(state.controller, features=evolve(features, elr_switched_off=True)))
 
 
-FATES = ABORTED, UNENDED = "aborted", "not ended"
-"""Why records have not happened."""
+FATES = ABORTED, UNENDED = "aborted", "not ended"  # why records have not happened
 
 _MARKS = {BEGIN.type, END.type, ABORT.type}
 
 
 @frozen
 class Undone:
-    """Records of one batch that have not happened.
+    """Records of one batch that have not happened."""
 
-    Attributes:
-        batch: the records, as a batch of their own.
-        fate: `ABORTED` or `UNENDED`.
-        begins: whether the transaction begins with them.
-    """
-
-    batch: Batch
-    fate: str
-    begins: bool
+    batch: Batch  # the records, as a batch of their own
+    fate: str  # `ABORTED` or `UNENDED`
+    begins: bool  # whether the transaction begins with them
 
 
 Effective: TypeAlias = Batch | CompactBatch | Undone

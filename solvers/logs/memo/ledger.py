@@ -41,8 +41,7 @@ from kraftcheck.solvers.logs.memo.situation import (
 
 K = TypeVar("K")
 
-PartitionSlot = tuple[Situation, int, int]
-"""A partition: its situation, leader epoch and partition epoch."""
+PartitionSlot = tuple[Situation, int, int]  # a partition: its situation, leader epoch and partition epoch
 
 _INDEX = struct.Struct(">i")
 _TOPIC_BYTES = 16
@@ -271,8 +270,7 @@ def _without_partitions(state: State) -> State:
     return evolve(state, controller=evolve(state.controller, image=evolve(image, topics=topics)))
 
 
-CHANGE = "PARTITION_CHANGE_RECORD"
-"""The kind of record that most of a log consists of."""
+CHANGE = "PARTITION_CHANGE_RECORD"  # the kind of record that most of a log consists of
 
 _IDENTITY = ("partitionId", "topicId")
 
@@ -320,37 +318,25 @@ def _as_hashable(value: Any) -> Hashable:
     return type(value).__name__, repr(value)
 
 
-UNREAD_EVENT = EventName("not read by replica logic", "")
-"""The event of a record that replica logic does not read."""
-
-SlotUpdate = tuple[bytes, PartitionSlot]
-"""The key of a partition, and its slot after a record."""
+UNREAD_EVENT = EventName("not read by replica logic", "")  # the event of a record that replica logic does not read
+SlotUpdate = tuple[bytes, PartitionSlot]  # the key of a partition, and its slot after a record
 
 
 @define(eq=False)
 class MemoisedBatch:
-    """The replay of one batch whose explanation came from the memo.
+    """The replay of one batch whose explanation came from the memo."""
 
-    Attributes:
-        batch: the batch.
-        count: how many shortest explanations there are.
-        steps: of each record its step, None for one that is not read; of a broker event the event.
-        updates: of each record the partition that it changes and its state after it, None of others.
-        situations: of each record the situation of that partition before it.
-        rules: the rule set.
-        before: the controller before the batch, without partitions.
-        violations: none; a batch that has some is explained as a whole.
-    """
-
-    batch: CompactBatch
-    count: int
+    batch: CompactBatch  # the batch
+    count: int  # how many shortest explanations there are
+    # of each record its step, None for one that is not read; of a broker event the event
     steps: list[PartitionStep | None] | EventName
+    # of each record the partition that it changes and its state after it, None of others
     updates: list[SlotUpdate | None]
-    situations: list[Situation | None]
-    rules: RuleSet
-    before: Controller
+    situations: list[Situation | None]  # of each record the situation of that partition before it
+    rules: RuleSet  # the rule set
+    before: Controller  # the controller before the batch, without partitions
     _ledger: Ledger
-    violations: ClassVar[tuple[LogViolation, ...]] = ()
+    violations: ClassVar[tuple[LogViolation, ...]] = ()  # none; a batch that has some is explained as a whole
 
     def events(self) -> list[EventName]:
         """The events of the first explanation, with TOPIC where a topic is named."""

@@ -41,8 +41,7 @@ from kraftcheck.solvers.logs.memo.steps import (
 EventMatch = tuple[BrokerEvent, dict[bytes, PartitionStep]]
 """A broker event, and its step in each partition that it visits."""
 
-UNCHANGED = 0, None
-"""Place and body of the change of a partition that has none."""
+UNCHANGED = 0, None  # place and body of the change of a partition that has none
 
 
 class MemoisedReplay:

@@ -68,11 +68,8 @@ def numbers_of(brokers: Ids, elr_enabled: bool) -> Ids | None:
     return tuple(SMALLEST_TABLE * place + ranks[slot] for place, slot in zip(places, slots, strict=True))
 
 
-Registrations = Mapping[int, Registration | None]
-"""Registrations by broker, None where there is none."""
-
-Form = tuple[object, ...]
-"""A renamed change, event or registration as plain, hashable values: a key of the memo."""
+Registrations = Mapping[int, Registration | None]  # registrations by broker, None where there is none
+Form = tuple[object, ...]  # a renamed change, event or registration as plain, hashable values: a key of the memo
 
 
 class _Brokers(dict[int, int]):
@@ -102,12 +99,9 @@ class _Identity(dict[int, int]):
 
 @frozen
 class Renaming:
-    """Names that are exchanged for others.
+    """Names that are exchanged for others."""
 
-    Attributes:
-        brokers, directories: the other name of each; a KeyError for one that has none.
-    """
-
+    # brokers, directories: the other name of each; a KeyError for one that has none
     brokers: Mapping[int, int]
     directories: Mapping[int, int]
 
@@ -209,19 +203,12 @@ _LISTS = ("replicas", "isr", "elr", "last_known_elr", "removing", "adding")
 
 @frozen(cache_hash=True)
 class ShapeNames:
-    """What the brokers of a shape, and their directories, are called in one situation.
+    """What the brokers of a shape, and their directories, are called in one situation."""
 
-    Attributes:
-        brokers: their ids; where they are renamed in order.
-        directories: of each broker its own, in their order; where they are not renamed none.
-        renamed: whether anything is.
-        numbers: what the brokers are called; by default 0, 1, ..
-    """
-
-    brokers: Ids
-    directories: tuple[Ids, ...]
-    renamed: bool
-    numbers: Ids = field()
+    brokers: Ids  # their ids; where they are renamed in order
+    directories: tuple[Ids, ...]  # of each broker its own, in their order; where they are not renamed none
+    renamed: bool  # whether anything is
+    numbers: Ids = field()  # what the brokers are called; by default 0, 1, .
 
     @numbers.default
     def _places(self) -> Ids:
@@ -329,11 +316,8 @@ def names_of(
     return ShapeNames(ordered, own, True, numbers)
 
 
-TOPIC = "\0topic"
-"""Name and id of the one topic of a situation; no real topic has it."""
-
-EPOCH = 7
-"""All epochs in a situation: records do not state a partition's epoch, and events copy a broker's."""
+TOPIC = "\0topic"  # name and id of the one topic of a situation; no real topic has it
+EPOCH = 7  # all epochs in a situation: records do not state a partition's epoch, and events copy a broker's
 
 
 @frozen

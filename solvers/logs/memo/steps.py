@@ -56,29 +56,21 @@ BROKER_RECORDS = (
 )  # fmt: skip
 """Records of one broker."""
 
-RECORD_FIRST = ("unfence", "controlled_shutdown")
-"""Events whose broker record comes before the changes of partitions."""
+RECORD_FIRST = ("unfence", "controlled_shutdown")  # events whose broker record comes before the changes of partitions
 
 
 @frozen
 class BrokerEvent:
-    """An event that writes one record of a broker, and changes of partitions before or after it.
+    """An event that writes one record of a broker, and changes of partitions before or after it."""
 
-    Attributes:
-        words: the event, as its candidate has it.
-        broker: the broker.
-        record: its record, with the epochs of a situation.
-        before, after: its plain registration, None where there is none.
-        first: whether its record is the first.
-    """
-
-    words: Words
+    words: Words  # the event, as its candidate has it
     action: str
-    broker: int
-    record: BrokerRecord
+    broker: int  # the broker
+    record: BrokerRecord  # its record, with the epochs of a situation
+    # before, after: its plain registration, None where there is none
     before: Registration | None
     after: Registration | None
-    first: bool
+    first: bool  # whether its record is the first
     identity: tuple[object, ...] = field(eq=False, default=())
 
     @property
@@ -112,22 +104,15 @@ class BrokerEvent:
 
 @frozen
 class QueryResult:
-    """The result of a change, or of an event, in a shape.
+    """The result of a change, or of an event, in a shape."""
 
-    Attributes:
-        end: the partition after it.
-        registrations: the registrations after it.
-        count: how many events explain it.
-        words, action: of the first of these events.
-        violations: the properties that do not hold after it.
-    """
-
-    end: Partition
-    registrations: Registrations
-    count: int
+    end: Partition  # the partition after it
+    registrations: Registrations  # the registrations after it
+    count: int  # how many events explain it
+    # words, action: of the first of these events
     words: Words
     action: str
-    violations: tuple[LogViolation, ...]
+    violations: tuple[LogViolation, ...]  # the properties that do not hold after it
 
 
 def broker_events(base: State, record: BrokerRecord, changes_first: bool, rules: RuleSet) -> Iterator[BrokerEvent]:

@@ -59,6 +59,7 @@ class Finding:
         reported: the issues and pull requests that report or mend it; empty where none is known.
         searched: the words with which a report was searched in vain; empty where one is known.
         near: issues and pull requests about the same place that are of another defect, or say that it is meant so.
+        untested: why no JUnit test shows it; empty where there is one, or no release that is new enough has it.
         not_live: why no live cluster shows it in the newest release, or what came of each try; empty where one does.
     """
 
@@ -79,6 +80,7 @@ class Finding:
     near: str = ""
     not_live: str = ""
     broker_cases: tuple[str, ...] = ()
+    untested: str = ""
 
 
 def _finding(name: str, table: dict[str, Any]) -> Finding:

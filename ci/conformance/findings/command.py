@@ -50,13 +50,10 @@ OLDEST = 4
 
 
 def test_of(search: ReleaseSearch) -> str | None:
-    """The test of a finding's trace; None where its steps are not events of the managers, or there is no trace."""
-    if search.trace is None:
+    """The test of a finding's trace on the managers; None without a trace, and for a defect that is not theirs."""
+    if search.trace is None or search.finding.broker_cases or search.finding.untested:
         return None
-    try:
-        return test_source(search.trace, search.program, search.subject.title(), class_name(search.finding.id))
-    except Refusal:
-        return None  # A step of a broker or of its disks; such a finding is shown by its rules, or on a live cluster.
+    return test_source(search.trace, search.program, search.subject.title(), class_name(search.finding.id))
 
 
 def ask(build: Build, searches: Sequence[ReleaseSearch]) -> Mapping[str, str]:

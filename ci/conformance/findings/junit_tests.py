@@ -70,7 +70,7 @@ def retraced(finding: Finding, row: Evidence, chosen: Subject) -> Trace:
     engine, named = Integers(chosen.system, chosen.setting), wanted(finding).property
     claim = next(one for one in engine.properties if one.id == named)
     for first in engine.initial:
-        for steps in _ways(engine, first, row.events):
+        for steps in ways(engine, first, row.events):
             broken = {one.claim: one for one in engine.broken(steps[-1].step.after, steps[-1].step)}
             if named in broken or (claim.kind not in ("always", "step") and _fails(claim, steps, row.for_ever or 0)):
                 return trace_of(first, steps, broken.get(named, Broken(named, "fair", ())))
@@ -83,7 +83,7 @@ def _fails(claim: Property, steps: Sequence[Transition], repeated: int) -> bool:
     return any(claim.concerns(state) and not claim.holds(state) for state in ends)
 
 
-def _ways(engine: Integers, state: Any, events: tuple[str, ...]) -> Iterator[tuple[Transition, ...]]:
+def ways(engine: Integers, state: Any, events: tuple[str, ...]) -> Iterator[tuple[Transition, ...]]:
     """Every way to take events from a state."""
     if not events:
         yield ()
@@ -93,7 +93,7 @@ def _ways(engine: Integers, state: Any, events: tuple[str, ...]) -> Iterator[tup
         if engine.is_enabled(state, move):
             taken = engine.take(state, move)
             if description(taken.trace_step()) == events[0]:
-                yield from ((taken, *rest) for rest in _ways(engine, taken.step.after, events[1:]))
+                yield from ((taken, *rest) for rest in ways(engine, taken.step.after, events[1:]))
 
 
 def main() -> int:

@@ -154,6 +154,7 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
     yield from _broken(finding)
     if finding.search is not None:
         yield from _again(finding, finding.search, shown[-1])
+    yield _test(finding)
     if own := [link(one) for one in sources if not one.target.startswith("https:")]:
         yield f"\nMore of it here: {', '.join(own)}."
 
@@ -285,9 +286,16 @@ def _again(finding: Finding, place: FindingSearch, shown: Evidence) -> Iterator[
     )
     yield f"kraftcheck findings {finding.id} --run --kafka {shown.release} --out traces"
     yield "```\n"
-    if shown.managers == SHOWN:
-        yield "The second command takes the steps on the release's own classes, and writes a JUnit test of them."
+    if finding.broker_cases:
+        yield "The second command asks the classes of a broker, and writes the trace as ITF JSON.\n"
+    elif shown.managers == SHOWN:
+        yield "The second command takes the steps on the release's own classes, and writes a JUnit test of them.\n"
     else:
-        yield "The second command writes the trace as ITF JSON; some steps are no events of the controller's classes."
+        yield "The second command writes the trace as ITF JSON.\n"
+
+
+def _test(finding: Finding) -> str:
+    """The JUnit test in the repository, or why there is none."""
     if finding in with_tests():
-        yield f"The test in the repository is `{PLACE}/{class_name(finding.id)}.java`."
+        return f"**Test.** `{PLACE}/{class_name(finding.id)}.java` passes where the defect is, and fails without it."
+    return f"**Test.** None. {finding.untested or 'The newest release does not have it.'}"

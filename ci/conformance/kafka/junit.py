@@ -45,6 +45,9 @@ WITHOUT_ARGUMENTS = ("fence", "unfence", "controlled_shutdown", "elect_preferred
 IN_NO_RELEASE = ("elect_designated", "sweep_sessions", "create_topic", "load_snapshot")
 """Actions without a form on the managers of a test: events of no release, another topic, another controller."""
 
+REPORTS = ("heartbeat", "directories_offline")
+"""Events by which the controller learns of directories that have failed."""
+
 TIMERS = ("unclean_timer", "balance_timer")
 """What the controller goes on doing where nothing happens any more."""
 
@@ -319,6 +322,9 @@ def _assertions(act: Act, number: int) -> Iterator[str]:
     if act.after is None:
         return
     yield from _fields(act.after, f"after{number}")
+    if act.action in REPORTS and act.first:
+        left = f"managers.dirsOf({act.broker}, {int(act.after.online_dirs[act.broker].mask)})"
+        yield f'        assertEquals({left}, managers.online({act.broker}), "online directories");'
 
 
 def _fields(after: Elections, p: str) -> Iterator[str]:

@@ -28,6 +28,7 @@ class AllDirectoriesFailedTest {
         assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
         assertEquals(List.of(1, 1), numbers(after1.directories), "directories");
+        assertEquals(managers.dirsOf(0, 3), managers.online(0), "online directories");
     }
 
     private static List<Integer> ordered(int[] members) {

@@ -67,6 +67,7 @@ class HeartbeatOfTwoPassesTest {
         assertEquals(List.of(), sorted(after4.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after4.leaderRecoveryState);
         assertEquals(List.of(4, 1), numbers(after4.directories), "directories");
+        assertEquals(managers.dirsOf(0, 1), managers.online(0), "online directories");
     }
 
     private static List<Integer> ordered(int[] members) {

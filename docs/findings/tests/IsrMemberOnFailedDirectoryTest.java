@@ -28,6 +28,7 @@ class IsrMemberOnFailedDirectoryTest {
         assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
         assertEquals(List.of(1, 1), numbers(after1.directories), "directories");
+        assertEquals(managers.dirsOf(0, 1), managers.online(0), "online directories");
 
         // 2. assign(broker=0, directory=4)
         assertEquals(TourDriver.DONE, managers.act("assign", 0, 4, 0));

@@ -80,6 +80,7 @@ class UnmarkedUncleanElectionTest {
         assertEquals(List.of(), sorted(after5.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after5.leaderRecoveryState);
         assertEquals(List.of(3, 1), numbers(after5.directories), "directories");
+        assertEquals(managers.dirsOf(0, 2), managers.online(0), "online directories");
 
         // 6. unfence(broker=1)
         assertEquals(TourDriver.DONE, managers.act("unfence", 1, 0, 0));

@@ -3,16 +3,21 @@ package org.apache.kafka.server;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.AssignReplicasToDirsRequestData;
 import org.apache.kafka.common.message.AssignReplicasToDirsResponseData;
+import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.requests.AssignReplicasToDirsRequest;
 import org.apache.kafka.common.requests.AssignReplicasToDirsResponse;
+import org.apache.kafka.image.LocalReplicaChanges;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.image.TopicDelta;
+import org.apache.kafka.image.TopicImage;
 import org.apache.kafka.server.common.TopicIdPartition;
 
 /** Assignments of one replica that follow each other: `AssignmentsManager`. */
@@ -46,6 +51,21 @@ final class Assignments {
         alone();
         replacedBeforeSending();
         replacedInFlight();
+        addedReplica();
+    }
+
+    /** A reassignment makes the broker a replica; what it hands to be assigned is empty, that of a new topic is not. */
+    private static void addedReplica() {
+        TopicDelta made = new TopicDelta(new TopicImage("foo", TOPIC, Map.of()));
+        made.replay(new PartitionRecord().setTopicId(TOPIC).setPartitionId(0).setReplicas(List.of(2)).setIsr(List.of(2))
+            .setLeader(2).setDirectories(List.of(SOURCE)));
+        BrokerDriver.require(made.localChanges(2).directoryIds().size() == 1, "a new topic hands its directory");
+        TopicDelta delta = new TopicDelta(made.apply());
+        delta.replay(new PartitionChangeRecord().setTopicId(TOPIC).setPartitionId(0).setReplicas(List.of(1, 2))
+            .setDirectories(List.of(DirectoryId.UNASSIGNED, SOURCE)));
+        LocalReplicaChanges changes = delta.localChanges(1);
+        BrokerDriver.require(changes.followers().size() == 1, "the broker follows");
+        BrokerDriver.show("added-replica-is-not-assigned", changes.directoryIds().isEmpty());
     }
 
     /** The case that shows that a move hears of its success. */

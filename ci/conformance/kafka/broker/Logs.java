@@ -13,9 +13,11 @@ import java.util.Properties;
 import java.util.Set;
 import kafka.cluster.Partition;
 import kafka.server.ReplicaManager;
+import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.errors.KafkaStorageException;
 import org.apache.kafka.common.errors.NotLeaderOrFollowerException;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.SimpleRecord;
@@ -26,6 +28,7 @@ import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.partition.AlterPartitionListener;
 import org.apache.kafka.server.partition.AlterPartitionManager;
 import org.apache.kafka.server.replica.Replica;
+import org.apache.kafka.server.util.FileLock;
 import org.apache.kafka.server.util.KafkaScheduler;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogManager;
@@ -59,16 +62,22 @@ final class Logs {
         Path source = directory("source", Moves.SOURCE);
         Path target = directory("target", Moves.TARGET);
         Path failed = directory("failed", OFFLINE);
-        String all = source + "," + target + (offline ? "," + failed : "");
-        manager = kafka.log.LogManager.apply(Heartbeats.config(all), offline ? Set.of(failed.toString()) : Set.of(),
-            resource -> new Properties(), scheduler, Time.SYSTEM, new BrokerTopicStats(), new LogDirFailureChannel(3));
+        manager = manager(source + "," + target + (offline ? "," + failed : ""),
+            offline ? Set.of(failed.toString()) : Set.of());
         scheduler.startup();
         manager.getOrCreateLog(Moves.PARTITION, true, false, Optional.of(Moves.TOPIC), Optional.of(Moves.SOURCE));
         BrokerDriver.require(directory().equals(Moves.SOURCE), "the log is in the source");
     }
 
+    private LogManager manager(String directories, Set<String> offline) {
+        return kafka.log.LogManager.apply(Heartbeats.config(directories), offline, resource -> new Properties(),
+            scheduler, Time.SYSTEM, new BrokerTopicStats(), new LogDirFailureChannel(3));
+    }
+
     static void run() throws Exception {
         withLogs(false, Logs::startWithFutureLog);
+        withLogs(false, Logs::startAfterTornPromotion);
+        withLogs(true, Logs::leadBesideFailedDirectory);
         withLogs(false, Logs::metadataOfTarget);
         withLogs(true, Logs::leadFromUnknownDirectory);
         withLogs(false, Proposals::run);
@@ -100,6 +109,41 @@ final class Logs {
         logs.manager.recoverAbandonedFutureLogs(1, (topic, partition, broker) -> Moves.TARGET);
         BrokerDriver.require(logs.directory().equals(Moves.TARGET), "metadata of the target replaces it");
         BrokerDriver.show("start-takes-shorter-future-log", logs.end() == 0);
+    }
+
+    /** The source is away while a move ends, between the two renames, and is back when the broker starts again. */
+    private static void startAfterTornPromotion(Logs logs) throws Exception {
+        logs.createFutureLog();
+        Path source = logs.folder.resolve("source").resolve(Moves.PARTITION.toString());
+        Path away = logs.folder.resolve("away");
+        Files.move(source, away);
+        boolean torn = false;
+        try {
+            logs.manager.replaceCurrentWithFutureLog(Moves.PARTITION);
+        } catch (KafkaStorageException expected) {
+            torn = true;
+        }
+        Files.move(away, source);
+        Path target = Path.of(logs.target());
+        BrokerDriver.require(torn && Files.exists(target.resolve(Moves.PARTITION.toString())), "one log was renamed");
+        for (FileLock lock : logs.manager.dirLocks()) {
+            lock.destroy();
+        }
+        boolean refused = false;
+        try {
+            logs.manager(source.getParent() + "," + target, Set.of()).startup(Set.of(Moves.PARTITION.topic()));
+        } catch (IllegalStateException expected) {
+            refused = true;
+        }
+        BrokerDriver.show("two-logs-stop-start", refused);
+    }
+
+    /** A broker with a failed directory leads a replica without a log, and metadata knows no directory of it. */
+    private static void leadBesideFailedDirectory(Logs logs) {
+        logs.manager.asyncDelete(Moves.PARTITION);
+        BrokerDriver.require(logs.manager.getLog(Moves.PARTITION).isEmpty(), "there is no log");
+        logs.lead(logs.partition(null), DirectoryId.UNASSIGNED);
+        BrokerDriver.show("empty-log-beside-failed-directory", logs.manager.getLog(Moves.PARTITION).isPresent());
     }
 
     /** Metadata has the replica in the target, where its future log is. */
@@ -160,7 +204,7 @@ final class Logs {
         };
     }
 
-    /** Hand the partition metadata by which this broker leads, alone and always with the same epochs. */
+    /** Hand the partition, as one new to this process, metadata by which this broker leads alone, in the same epochs. */
     boolean lead(Partition partition, Uuid directory) {
         return lead(partition, directory, EPOCH, 1);
     }
@@ -172,7 +216,7 @@ final class Logs {
             .setDirectories(directories).setIsr(replicas).setLeader(1)
             .setLeaderRecoveryState(LeaderRecoveryState.RECOVERED)
             .setLeaderEpoch(epoch).setPartitionEpoch(epoch).build();
-        partition.makeLeader(registration, false, (place, of) -> Optional.empty(), Option.apply(Moves.TOPIC),
+        partition.makeLeader(registration, true, (place, of) -> Optional.empty(), Option.apply(Moves.TOPIC),
             Option.apply(directory));
         return partition.isLeader();
     }

@@ -208,6 +208,11 @@ public final class TourDriver {
             return replication.getPartition(TOPIC, 0);
         }
 
+        /** The online directories of a broker, as it is registered now. */
+        List<Uuid> online(int broker) {
+            return registration(broker).directories();
+        }
+
         int stateWidth() {
             return 3 * brokers + 13;
         }

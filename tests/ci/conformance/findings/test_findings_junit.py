@@ -5,25 +5,57 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from kraftcheck.ci.conformance.findings.junit_tests import PLACE, retraced, source, with_tests
+from kraftcheck.ci.conformance.findings.junit_tests import PLACE, retraced, source, ways, with_tests
 from kraftcheck.ci.conformance.findings.search import recorded, rules_of, subject_of
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.drivers import BROKER, PASSES, TOUR, run_tests
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import class_name
-from kraftcheck.properties.register.findings import Finding
+from kraftcheck.ci.conformance.kafka.junit import test_source as managers_test
+from kraftcheck.ci.systems.subject import program
+from kraftcheck.properties.register.findings import FINDINGS, Finding
+from kraftcheck.solvers.reference.interpreter import Broken, Integers, trace_of
 from tests.shared.places import ROOT
 
 NEWEST = known_versions()[-1]
 TESTED = {one.id: one for one in with_tests()}
-QUICK = ("heartbeat-of-two-passes", "min-isr-change-drops-candidates", "removed-last-known-leader", "ended-proposal")
+QUICK = (
+    "heartbeat-of-two-passes",
+    "min-isr-change-drops-candidates",
+    "removed-last-known-leader",
+    "ended-proposal",
+    "all-directories-failed",
+)
 """Findings whose tests are derived again at each change."""
 
 
 def test_every_finding_that_classes_show_has_a_test() -> None:
-    """The repository has one file for each finding that the newest release's own classes show, and no other."""
+    """The repository has one file for each finding that the newest release's own classes show, and no other.
+
+    Each other finding says why it has none, or the newest release does not have it.
+    """
     assert {path.name for path in (ROOT / PLACE).iterdir()} == {f"{class_name(name)}.java" for name in TESTED}
-    assert len(TESTED) > 20
+    without = {one.id for one in FINDINGS if one.untested}
+    absent = {name for (name, release), row in recorded().items() if release == NEWEST and row.steps is None}
+    assert {one.id for one in FINDINGS} == TESTED.keys() | without | absent
+    assert not TESTED.keys() & (without | absent)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one.id, marks=[pytest.mark.slow] * (one.id not in QUICK))
+     for one in TESTED.values() if not one.broker_cases],
+)  # fmt: skip
+def test_a_test_fails_where_its_defect_is_mended(name: str) -> None:
+    """By the mended rules the managers answer otherwise, or refuse, somewhere in every run of the recorded steps."""
+    finding = TESTED[name]
+    row, shown = recorded()[name, NEWEST], subject_of(finding, rules_of(finding, NEWEST))
+    mended = subject_of(finding, rules_of(finding, NEWEST, *finding.switches))
+    engine = Integers(mended.system, mended.setting)
+    runs = [trace_of(first, steps, Broken("none", "always", ())) for first in engine.initial
+            for steps in ways(engine, first, row.events)]  # fmt: skip
+    texts = [managers_test(run, program(mended), shown.title(), class_name(name)) for run in runs]
+    assert source(finding).partition("\nclass ")[2] not in [text.partition("\nclass ")[2] for text in texts]
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ from kraftcheck.solvers.logs.explain.partition_guesses import (
     by_either_index,
     granted_records,
     hidden_change_candidates,
+    lost_directory_candidates,
     partition_candidates,
 )
 from kraftcheck.solvers.logs.explain.state import (
@@ -347,6 +348,7 @@ def hidden_candidates(state: State, records: Sequence[ModelRecord], rules: RuleS
     if isinstance(first, PartitionChangeRecord):
         yield from hidden_change_candidates(state.controller, first, rules)
         yield from hidden_heartbeat_candidates(tail)
+        yield from lost_directory_candidates(tail)
 
 
 def _bootstrap(tail: BatchTail) -> Candidate:

@@ -169,6 +169,8 @@ def hidden_change_candidates(
     if observed is None:
         return
     yield from _isr_candidates(observed, _hidden_proposals(observed))
+    if observed.partition.recovering and not record.change.recovering.present:
+        yield from _isr_candidates(observed, _shown_proposals(observed), recovering=True)
     change = record.change
     if not (change.replicas.present or change.adding.present or change.removing.present):
         yield from _target_candidates(observed)
@@ -213,17 +215,18 @@ def _hidden_proposals(observed: _ObservedChange) -> Iterable[Ids]:
     return dict.fromkeys((*kept, *more) for more in lists)
 
 
-def _isr_candidates(observed: _ObservedChange, proposals: Iterable[Ids]) -> Iterator[Candidate]:
-    """The leader proposes one of these ISRs."""
+def _isr_candidates(
+    observed: _ObservedChange, proposals: Iterable[Ids], recovering: bool = False
+) -> Iterator[Candidate]:
+    """The leader proposes one of these ISRs, and that it has recovered from an unclean election, or has not."""
     p = observed.partition
     leader = observed.controller.registration(int(p.leader))
     if leader is None:
         return
     for isr in proposals:
         members = tuple((broker, UNCHECKED) for broker in isr)
-        proposal = Proposal(
-            observed.record.topic_id, observed.record.partition_id, int(p.leader_epoch), int(p.partition_epoch), members
-        )
+        epochs = int(p.leader_epoch), int(p.partition_epoch)
+        proposal = Proposal(observed.record.topic_id, observed.record.partition_id, *epochs, members, recovering)
         request = AlterPartitionRequest(leader.id, leader.epoch, (proposal,))
         words = ("leader ", leader.id, f" of {observed.name} proposes ISR ", isr)
         yield Candidate(words, _isr_records(observed, request), 1, "alter_partition", {"isr": isr})
@@ -300,10 +303,9 @@ def _assignment_candidates(observed: _ObservedChange, hidden: bool) -> Iterator[
         hidden: whether the directory may not show: it is the one that it was, or the replica is taken out.
     """
     p, change = observed.partition, observed.record.change
-    directories, replicas = change.directories.value, ids(p.replicas)
-    listed = change.directories.present and isinstance(directories, DirectoryList)
+    replicas = ids(p.replicas)
     after = _value_or(change.replicas, p.replicas)
-    told = dict(zip(after, directories.ids, strict=False)) if listed else {}  # type: ignore[attr-defined]
+    told = _told(observed.record, after)
     for broker in replicas:
         before, registration = int(p.directories.of(broker)), observed.controller.registration(broker)
         directory = told.get(broker, before)
@@ -316,3 +318,64 @@ def _assignment_candidates(observed: _ObservedChange, hidden: bool) -> Iterator[
             sender = (observed.controller, broker, registration.epoch)
             records = _granted(assign_replicas_to_dirs, *sender, wanted, observed.rules)
             yield Candidate(words, records, None, "assign", {"broker": broker})
+
+
+def _told(record: PartitionChangeRecord, replicas: Ids) -> dict[int, int]:
+    """The directory of each of these replicas, where the change lists them."""
+    told = record.change.directories
+    listed = told.present and isinstance(told.value, DirectoryList)
+    return dict(zip(replicas, told.value.ids, strict=False)) if listed else {}  # type: ignore[attr-defined]
+
+
+def lost_directory_candidates(tail: BatchTail) -> Iterator[Candidate]:
+    """A broker reports, in one request, directories of several replicas, some of which are lost.
+
+    The controller writes all that the request tells before it leads the first partition away. Such records are not
+    those of requests with one row each.
+    """
+    c, run = tail.controller, tail.records[: tail.run_length(PartitionChangeRecord)]
+    changes = tuple(one for one in run if isinstance(one, PartitionChangeRecord))
+    first = c.image.partition(changes[0].topic_id, changes[0].partition_id)
+    for broker in () if first is None else ids(first.replicas):
+        registration = c.registration(broker)
+        if registration is None:
+            continue
+        words = ("broker ", broker, " reports lost directories")
+        for rows in dict.fromkeys(_rows_of_one_request(c, changes, broker)):
+            records = _granted(assign_replicas_to_dirs, c, broker, registration.epoch, rows, tail.rules)
+            if len(rows) > 1:
+                yield Candidate(words, records, None, "assign", {"broker": broker})
+
+
+_Key: TypeAlias = tuple[str, int]
+"""A partition: its topic's id, and its index."""
+
+
+def _rows_of_one_request(
+    controller: Controller, changes: Sequence[PartitionChangeRecord], broker: int
+) -> Iterator[tuple[Assignment, ...]]:
+    """The rows of a request that changes may be the answer of: directories, and then partitions that are led away.
+
+    A row that tells the directory that was assigned may show in the second part alone: then its place among the others
+    is one of two.
+    """
+    told, shown, again = dict[_Key, Assignment](), dict[_Key, Assignment](), list[_Key]()
+    for one in changes:
+        key, p = (one.topic_id, one.partition_id), controller.image.partition(one.topic_id, one.partition_id)
+        if p is None or not p.replicas.has(broker):
+            break
+        before, after = int(p.directories.of(broker)), _value_or(one.change.replicas, p.replicas)
+        # What a replica that is taken out was in does not show: it is led away only from what is lost.
+        now = _told(one, after).get(broker, before if broker in after else LOST)
+        row = shown.setdefault(key, Assignment(now, *key))
+        if row.directory == before or key in told:
+            again.append(key)
+        else:
+            told[key] = row
+    yield tuple(shown.values())
+    rows, rest = dict[_Key, Assignment](), iter(told.items())
+    for key in again:
+        while key in told and key not in rows:
+            rows.update([next(rest)])
+        rows.setdefault(key, shown[key])
+    yield tuple((rows | told).values())

@@ -254,3 +254,36 @@ def test_a_lost_directory_of_a_replica_that_is_taken_out() -> None:
     base, state = controller.image.next_offset, State(controller, {METADATA_VERSION: 33, ELR_FEATURE: 1})
     found = explain_model_records(state, Batch(base, base + 1, 0, (), ""), outcome.records, RULES)
     assert [step.candidate.action for step in found.steps] == ["assign"]
+
+
+@pytest.mark.parametrize("rows", [((9999, "a"), (9999, "b")), ((9999, "b"), (1017, "a")), ((17, "b"), (9999, "a"))])
+def test_lost_directories_of_two_partitions_in_one_request(rows: tuple[tuple[int, str], ...]) -> None:
+    """Both rows of a request are written before the first partition is led away, and one event explains them."""
+    controller = cluster(BROKERS)
+    for topic in ("a", "b"):
+        controller = with_topic(controller, topic, (17, 34))
+    topics = {controller.topic(place.topic_id).name: place.topic_id for place in controller.places()}
+    broker = controller.registration(17)
+    assert broker is not None
+    wanted = tuple(Assignment(directory, topics[topic], 0) for directory, topic in rows)
+    outcome = assign_replicas_to_dirs(controller, 17, broker.epoch, wanted, RULES)
+    base, state = controller.image.next_offset, State(controller, {METADATA_VERSION: 33, ELR_FEATURE: 1})
+    batch = Batch(base, base + len(outcome.records) - 1, 0, (), "")
+    found = explain_model_records(state, batch, outcome.records, RULES)
+    assert found.explained
+    assert {step.candidate.action for step in found.steps} == {"assign"}
+
+
+def test_a_leader_that_still_recovers_proposes_itself() -> None:
+    """The proposal of a leader that has not recovered, whose directory is lost, leaves the partition RECOVERING."""
+    controller = changed(with_topic(cluster(BROKERS), "foo", (17, 34)), isr=(17,), leader=17, recovering=True)
+    controller = changed(controller, directories=(9999, 1034))
+    (place,) = controller.places()
+    leader = controller.registration(17)
+    assert leader is not None
+    epochs = int(place.partition.leader_epoch), int(place.partition.partition_epoch)
+    proposal = Proposal(place.topic_id, 0, *epochs, ((17, UNCHECKED),), recovering=True)
+    outcome = alter_partition(controller, AlterPartitionRequest(17, leader.epoch, (proposal,)), RULES)
+    base, state = controller.image.next_offset, State(controller, {METADATA_VERSION: 33, ELR_FEATURE: 1})
+    found = explain_model_records(state, Batch(base, base, 0, (), ""), outcome.records, RULES)
+    assert [step.candidate.action for step in found.steps] == ["alter_partition"]

@@ -167,7 +167,7 @@ def _headline(found: Row) -> str:
     }  # fmt: skip
     counts = ((len(_of_state(found, state)), *forms) for state, forms in words.items())
     told = [(count, one if count == 1 else more) for count, one, more in counts if count]
-    behind = sum(bool(_behind(row)) for row in rows)
+    behind = sum(bool({*row["replicas"]} - {*row["isr"]}) for row in rows)
     text = f"each of {_count(len(rows), 'partition')} survives any one fault"
     if not rows:
         text = "the cluster has no partition"
@@ -192,11 +192,6 @@ def _headline(found: Row) -> str:
 def _mendable(row: Row, *kinds: str) -> list[int]:
     """The replicas of a partition, among those that only a hand brings back, that may lead then: they were in sync."""
     return [broker for kind in kinds for broker in row[kind] if broker in (*row["isr"], *row["elr"])]
-
-
-def _behind(row: Row) -> set[int]:
-    """The replicas of a partition that are not in sync."""
-    return {*row["replicas"]} - {*row["isr"]}
 
 
 def _count(count: int, noun: str) -> str:

@@ -73,18 +73,13 @@ def _merge(condition: Term, a: Any, b: Any) -> Any:
         if hasattr(type(a), "chosen_by_place"):
             return a.chosen_by_place(condition, b)  # a sequence without end is chosen place by place
         names = record_fields(type(a))
-        if names is not None and not _concrete_only(a):
+        if names is not None and not getattr(type(a), "concrete_only", False):
             return type(a)(**{n: _merge(condition, getattr(a, n), getattr(b, n)) for n in names})
         if a == b:
             return a
     raise condition.graph.refusal(
         f"choose() on a symbolic condition between {described(a)} and {described(b)}, which differ in shape"
     )
-
-
-def _concrete_only(value: object) -> bool:
-    """Whether a record says that its leaves are never symbolic, so that it cannot be chosen field by field."""
-    return getattr(type(value), "concrete_only", False)
 
 
 def pick(items: Sequence[T], index: Word, otherwise: T) -> T:

@@ -303,11 +303,7 @@ def mutate(system: System, setting: Setting, leave: Leave = ()) -> Mutations:
 
 def _traced(system: System, setting: Setting, limit: int, leave: Leave) -> tuple[Program, MutatingGraph]:
     graph = MutatingGraph(leave=leave)
-    return trace(_with_mutants(system, limit), setting, graph=graph), graph
-
-
-def _with_mutants(system: System, limit: int) -> System:
-    return numbered(system, limit, lambda mutated: mutated.state, _mutated)
+    return trace(numbered(system, limit, lambda mutated: mutated.state, _mutated), setting, graph=graph), graph
 
 
 def numbered(

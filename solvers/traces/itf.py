@@ -225,7 +225,7 @@ def document(trace: Trace, program: Program, system: str, rules: str | None, sho
                 "scope": setting.scope,
                 "bounds": dict(setting.bounds),
                 "rules": rules,
-                "property": _typed(trace, program),
+                "property": next((typed_id(claim) for claim in program.claims if claim.id == trace.claim), trace.claim),
                 "kind": trace.kind,
                 "failing": list(trace.failing),
                 "shortest": shortest,
@@ -236,11 +236,6 @@ def document(trace: Trace, program: Program, system: str, rules: str | None, sho
         **({} if trace.loop is None else {"loop": trace.loop.start}),
         "states": states,
     }
-
-
-def _typed(trace: Trace, program: Program) -> str:
-    """The id by which the command line finds the property again."""
-    return next((typed_id(claim) for claim in program.claims if claim.id == trace.claim), trace.claim)
 
 
 def _options(trace: Trace, program: Program) -> dict[str, Any]:

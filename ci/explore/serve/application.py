@@ -206,7 +206,7 @@ class Application:
         app.default_error_handler = _refused
         app.route("/", "GET", lambda: _file(_text(FOLDER / "page" / "index.html"), "text/html"))
         app.route("/icon.svg", "GET", lambda: _file(_text(FOLDER / "page" / "icon.svg"), "image/svg+xml"))
-        app.route("/style.css", "GET", lambda: _file(_style(), "text/css"))
+        app.route("/style.css", "GET", lambda: _file("\n".join([*map(_text, STYLES), STYLE]), "text/css"))
         for path in SCRIPTS:
             app.route(f"/{path.name}", "GET", lambda path=path: _file(_text(path), "text/javascript"))
         answers: dict[str, Callable[[Question], Mapping[str, Any]]] = {
@@ -313,11 +313,6 @@ def _refused(error: Any) -> str:
 def _file(text: str, kind: str) -> str:
     bottle.response.content_type = f"{kind}; charset=utf-8"
     return text
-
-
-def _style() -> str:
-    """The style of the page, with that of its drawings."""
-    return "\n".join([*map(_text, STYLES), STYLE])
 
 
 def _text(path: Path) -> str:

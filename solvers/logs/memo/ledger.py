@@ -283,7 +283,7 @@ def compact(batch: Batch) -> CompactBatch | Batch:
     bodies: list[Hashable] = []
     other: LogEntry | None = None
     for entry in batch.entries:
-        key, body = _key_and_body(entry) if entry.type == CHANGE else (None, _unread_kind(entry))
+        key, body = _key_and_body(entry) if entry.type == CHANGE else (None, entry.type if is_unread(entry) else None)
         if key is None and body is None:
             if other is not None or entry.offset not in (batch.base_offset, batch.last_offset):
                 return batch
@@ -296,10 +296,6 @@ def compact(batch: Batch) -> CompactBatch | Batch:
         batch.base_offset, batch.last_offset, batch.epoch, batch.time, keys, bodies, other, batch.place, None,
         lambda: batch, lambda place: batch.entries[place],
     )  # fmt: skip
-
-
-def _unread_kind(entry: LogEntry) -> str | None:
-    return entry.type if is_unread(entry) else None
 
 
 def _key_and_body(entry: LogEntry) -> tuple[bytes | None, Hashable]:

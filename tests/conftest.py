@@ -119,6 +119,5 @@ def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         "kraftcheck.ci.spark.explore.start_session",
         "kraftcheck.ci.spark.executor.start_session",
         "kraftcheck.ci.spark.query_engine.start_session",
-        "kraftcheck.ci.logs.spark.start_session",
     ):
         monkeypatch.setattr(place, lambda *_, **__: Unstoppable(session))

@@ -8,11 +8,11 @@ at once for many batches.
 from __future__ import annotations
 
 import contextlib
-import json
+import functools
 import os
 import shutil
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,10 @@ import pyarrow.parquet as pq
 
 from kraftcheck.ci.dataset.store.commits import NAME, lease_on
 from kraftcheck.ci.logs.format.read import LogFiles
-from kraftcheck.ci.logs.report import LogReport, ReplayOptions, Summary, lines
-from kraftcheck.ci.spark.explore import ship_sources
-from kraftcheck.ci.spark.session import job_error, parse_conf, start_session, stopped_at_the_end
+from kraftcheck.ci.logs.report import LogReport, ReplayOptions, lines
+from kraftcheck.ci.run.fanout import Cluster, fan_out
 from kraftcheck.ci.terminal.files import folder
+from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.machine import sync
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
@@ -291,56 +291,21 @@ def datasets(out: Path, number: int, cluster: str) -> Iterator[Datasets]:
             path.unlink(missing_ok=True)
 
 
-OUTCOMES = pa.schema([("log", pa.int32()), ("refused", pa.bool_()), ("text", pa.string())])
-"""The outcome of one log: its number, and its report as JSON, or the reason for which it is refused."""
-
-Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-
-
-def task(logs: Sequence[LogFiles], options: ReplayOptions, out: Path) -> Task:
-    """The work of one partition of the job: the logs whose numbers it is given.
-
-    Args:
-        logs: all logs.
-        replaying: how they are replayed.
-        out: the folder of the datasets.
-    """
-
-    def work(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                try:
-                    refused, text = False, _outcome_json(_replay(logs[number], number, options, out))
-                except Refusal as refusal:
-                    refused, text = True, refusal.format_message()
-                yield pa.RecordBatch.from_pylist([{"log": number, "refused": refused, "text": text}], OUTCOMES)
-
-    return work
-
-
-def start_worker(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The work of a task that does nothing, but for what it imports."""
-    yield from numbers
-
-
-def _replay(log: LogFiles, number: int, options: ReplayOptions, out: Path) -> Summary:
-    """Replay a log, and write its rows as they come."""
-    with datasets(out, number, log.name) as files:
-        return options.replay(log, files.add, detailed=False)
-
-
-def _outcome_json(summary: Summary) -> str:
+def _replayed(options: ReplayOptions, out: Path, part: tuple[int, LogFiles]) -> LogReport | str:
+    """The report of one log, whose rows are written as they come; or why it is refused."""
+    number, log = part
+    try:
+        with datasets(out, number, log.name) as files:
+            summary = options.replay(log, files.add, detailed=False)
+    except Refusal as refusal:
+        return refusal.format_message()
     document = {name: value for name, value in summary.document().items() if name != "rows"}
-    outcome = {"document": document, "lines": lines(summary), "code": summary.exit_code()}
-    return json.dumps(outcome, default=str)
+    return LogReport(document, tuple(lines(summary)), summary.exit_code())
 
 
 UNFINISHED = ".unfinished"
-LOG = "spark.log"
-SOURCES = "sources.zip"
 
-_LEFTOVERS = frozenset({UNFINISHED, NAME, LOG, "spark.log4j2.properties", SOURCES})
-"""What a run that ended early may leave."""
+_LEFTOVERS = frozenset({UNFINISHED, NAME})  # what a run that ended early may leave
 
 
 @contextlib.contextmanager
@@ -375,48 +340,23 @@ def _write_through(place: Path) -> None:
 
 
 def replay_with_spark(
-    logs: list[LogFiles], options: ReplayOptions, out: Path, conf: tuple[str, ...], workers: int,
-    ready: Callable[[], None] = lambda: None,
-) -> list[LogReport]:  # fmt: skip
-    """Replay logs under Spark; `out` gets the folders `batches`, `violations`, `timelines`.
+    logs: Sequence[LogFiles], options: ReplayOptions, out: Path, conf: tuple[str, ...], workers: int
+) -> list[LogReport]:
+    """Replay logs under Spark, each in a task; `out` gets the folders `batches`, `violations`, `timelines`.
 
     Every worker must see the logs, and `out`, under the names given.
 
-    Args:
-        ready: called once session and workers have started, before anything is read.
-
     Raises:
-        Refusal: when `out` holds anything, a log cannot be read, or Spark does not start or fails.
+        Refusal: when `out` holds anything, logs cannot be read, or Spark does not start or fails.
+        Interrupted: when a signal stopped it.
     """
     with filled_folder(out) as place:
-        session = start_session(None, workers, parse_conf(conf), out / LOG)
-        try:
-            with stopped_at_the_end(session, out / LOG):
-                ship_sources(session, out / SOURCES)
-                _start_workers(session, int(session.sparkContext.defaultParallelism))
-                ready()
-                return _collect_reports(session, logs, task(logs, options, place.absolute()))
-        except Refusal:
-            raise
-        except Exception as error:
-            raise job_error(error, out / LOG) from error
-        finally:
-            (out / SOURCES).unlink(missing_ok=True)
-
-
-def _start_workers(session: Any, count: int) -> None:
-    """Start a worker for each task that runs at a time, with what it imports; workers are used again."""
-    session.range(0, count, 1, count).mapInArrow(start_worker, "id bigint").collect()
-
-
-def _collect_reports(session: Any, logs: list[LogFiles], work: Task) -> list[LogReport]:
-    """Replay the logs, each in a task; raises Refusal for logs that cannot be read."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    outcomes = session.range(0, len(logs), 1, len(logs)).mapInArrow(work, from_arrow_schema(OUTCOMES)).collect()
-    refusals = sorted(row.text for row in outcomes if row.refused)
-    if refusals:
-        more = f" (and {len(refusals) - 1} logs more)" if len(refusals) > 1 else ""
-        raise Refusal(refusals[0] + more)
-    values = {row.log: json.loads(row.text) for row in outcomes}
-    return [LogReport(t["document"], tuple(t["lines"]), t["code"]) for t in (values[n] for n in range(len(logs)))]
+        ask = functools.partial(_replayed, options, place.absolute())
+        executor, parts = Cluster(None, conf, workers).executor(quiet=True), list(enumerate(logs))
+        found = [answer for _, answer in fan_out(executor, ask, parts, "logs", quiet=True)]
+        if len(found) < len(logs):
+            raise Interrupted(f"stopped after {len(found)} of {len(logs)} logs")
+        if refused := sorted(one for one in found if isinstance(one, str)):
+            more = f" (and {len(refused) - 1} logs more)" if len(refused) > 1 else ""
+            raise Refusal(refused[0] + more)
+        return [one for one in found if isinstance(one, LogReport)]

@@ -11,6 +11,7 @@ import pytest
 
 from kraftcheck.ci.logs import spark
 from kraftcheck.ci.logs.spark import SCHEMAS, UNFINISHED, filled_folder
+from kraftcheck.ci.terminal.refusal import Refusal
 from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, NEWEST, TROUBLE, batches, json_lines, replayed, with_data
 from tests.shared.commands import kraftcheck
 
@@ -78,15 +79,15 @@ def test_a_run_that_ends_early_leaves_no_dataset(tmp_path: Path, monkeypatch: py
     out = tmp_path / "out"
     names_before_the_end = []
 
-    def end_early(*arguments: Any, all_logs: Any = spark._collect_reports) -> None:
-        all_logs(*arguments)
+    def end_early(*arguments: Any, all_logs: Any = spark.fan_out, **named: Any) -> Any:
+        yield from all_logs(*arguments, **named)
         assert {path.name for path in (out / UNFINISHED).iterdir()} == set(SCHEMAS)
         names_before_the_end.extend(path.name for path in out.iterdir())
-        raise RuntimeError("it ends early")
+        raise Refusal("it ends early")
 
     words = ("replay", ELR, "--engine", "spark", "--out", out)
     with monkeypatch.context() as patch:
-        patch.setattr(spark, "_collect_reports", end_early)
+        patch.setattr(spark, "fan_out", end_early)
         assert "it ends early" in kraftcheck(*words).refusal()
     assert UNFINISHED in names_before_the_end
     assert not set(SCHEMAS) & {*names_before_the_end, *(path.name for path in out.iterdir())}

@@ -108,6 +108,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def impatient(page: Page) -> Iterator[None]:
     """What does not come soon does not come."""
     page.set_default_timeout(2_000)
+    page.set_default_navigation_timeout(60_000)
     expect.set_options(timeout=1_000)
     yield
     expect.set_options(timeout=5_000)

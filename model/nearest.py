@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-FEW = 6
-"""Names that an error message lists at most."""
+FEW = 6  # names that an error message lists at most
 
 
 def nearest(name: object, choices: Iterable[str], listing: str = "") -> str:

@@ -95,11 +95,6 @@ class Summary:
         """Of the records that are not read those of an unknown kind or version."""
         return {kind: count for kind, count in self.unread.items() if is_unknown(kind)}
 
-    @property
-    def violated(self) -> bool:
-        """Whether some property does not hold."""
-        return bool(self.violations)
-
     def left_out(self) -> Iterator[str]:
         """What was read and does not count, or may mean something else, in a few words each."""
         if self.undone[UNENDED]:

@@ -85,11 +85,7 @@ def commit(controller: Controller, outcome: Outcome[Any], rules: RuleSet) -> Con
 
 
 def replay_all(controller: Controller, records: Iterable[LogRecord], rules: RuleSet) -> Controller:
-    """The state after these records, one after the other.
-
-    Raises:
-        ReplayError: see `replay_record`.
-    """
+    """The state after these records, one after the other; raises ReplayError as `replay_record`."""
     return reduce(lambda known, record: replay_record(known, record, rules), records, controller)
 
 

@@ -29,8 +29,7 @@ from kraftcheck.model.triggers.table import (
 PREFERRED, UNCLEAN, DESIGNATED = 0, 1, 2
 """The types of an election, as requests number them; the snapshot does not know the third."""
 
-MOST_DESIGNATED = 1000
-"""Partitions of one request for designated elections; further ones are not served."""
+MOST_DESIGNATED = 1000  # partitions of one request for designated elections; further ones are not served
 
 
 @frozen

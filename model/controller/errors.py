@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-NONE = "NONE"
-"""The error of a row that succeeded."""
+NONE = "NONE"  # the error of a row that succeeded
 
 CODES = {
     "UNKNOWN_SERVER_ERROR": -1,
@@ -62,14 +61,10 @@ class RequestError(Exception):
 
 
 class Resignation(Exception):
-    """The controller meets an exception that is no answer: it replies UNKNOWN_SERVER_ERROR and resigns.
-
-    Attributes:
-        kind: what the exception is.
-    """
+    """The controller meets an exception that is no answer: it replies UNKNOWN_SERVER_ERROR and resigns."""
 
     error = "UNKNOWN_SERVER_ERROR"
-    kind = "INTERNAL"
+    kind = "INTERNAL"  # what the exception is
 
 
 class TooManyRecords(RequestError):

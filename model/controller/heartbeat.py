@@ -19,23 +19,16 @@ from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.rules.ruleset import RIGHT
 from kraftcheck.model.triggers.leadership import shutdown_offset
 
-UNKNOWN = -1
-"""A metadata offset not yet reported, and the offset of a controlled shutdown that has not begun."""
+UNKNOWN = -1  # a metadata offset not yet reported, and the offset of a controlled shutdown that has not begun
 
 
 @frozen
 class Session:
-    """The session of one broker.
+    """The session of one broker."""
 
-    Attributes:
-        last_contact: when it was last heard of.
-        metadata_offset: what it reported to have applied.
-        shutdown_offset: end of the log when its controlled shutdown began.
-    """
-
-    last_contact: int = 0
-    metadata_offset: int = UNKNOWN
-    shutdown_offset: int = UNKNOWN
+    last_contact: int = 0  # when it was last heard of
+    metadata_offset: int = UNKNOWN  # what it reported to have applied
+    shutdown_offset: int = UNKNOWN  # end of the log when its controlled shutdown began
 
     @property
     def shutting_down(self) -> bool:
@@ -83,17 +76,11 @@ def by_last_contact(contacts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
 
 @frozen
 class Sessions:
-    """The sessions of all brokers.
+    """The sessions of all brokers."""
 
-    Attributes:
-        timeout: how long a live broker may be silent.
-        tracked: by broker.
-        live: brokers that are not fenced, longest silent first.
-    """
-
-    timeout: int
-    tracked: Mapping[int, Session] = field(factory=dict)
-    live: tuple[int, ...] = ()
+    timeout: int  # how long a live broker may be silent
+    tracked: Mapping[int, Session] = field(factory=dict)  # by broker
+    live: tuple[int, ...] = ()  # brokers that are not fenced, longest silent first
 
     def _of(self, broker: int) -> Session:
         if broker not in self.tracked:
@@ -183,11 +170,7 @@ class Sessions:
         )
 
     def state(self, broker: int) -> BrokerState:
-        """The broker's state.
-
-        Raises:
-            NotTracked: for an unknown broker.
-        """
+        """The broker's state; raises NotTracked for an unknown broker."""
         if self._of(broker).shutting_down:
             return BrokerState.CONTROLLED_SHUTDOWN
         return BrokerState.UNFENCED if broker in self.live else BrokerState.FENCED
@@ -244,8 +227,7 @@ def _from_unfenced(wish: Wish, leads: bool) -> BrokerState:
     return choose(leads, BrokerState.CONTROLLED_SHUTDOWN, BrokerState.SHUTDOWN_NOW)
 
 
-FIRST_BINS = 16
-"""Bins of a table that gets its first entry."""
+FIRST_BINS = 16  # bins of a table that gets its first entry
 
 
 @frozen
@@ -278,15 +260,10 @@ Bin = tuple[Contact, ...]
 
 @frozen
 class Contacts:
-    """When each broker was last heard of, by the epoch that it stated.
+    """When each broker was last heard of, by the epoch that it stated."""
 
-    Attributes:
-        times: by broker and epoch.
-        bins: the hash table; it grows and never shrinks.
-    """
-
-    times: Mapping[tuple[int, int], int] = field(factory=dict)
-    bins: tuple[Bin, ...] = ()
+    times: Mapping[tuple[int, int], int] = field(factory=dict)  # by broker and epoch
+    bins: tuple[Bin, ...] = ()  # the hash table; it grows and never shrinks
 
     def heard(self, of: Contact, now: int) -> Contacts:
         """The broker is heard of; nobody asks whether the epoch is its own."""

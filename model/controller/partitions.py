@@ -188,28 +188,20 @@ def imbalanced(controller: Controller) -> tuple[Place, ...]:
     return tuple(place for place in controller.places() if needs_preferred(place.partition))
 
 
-UNCHECKED = -1
-"""The epoch of a member whose epoch the leader does not state."""
+UNCHECKED = -1  # the epoch of a member whose epoch the leader does not state
 
 
 @frozen
 class Proposal:
-    """The ISR that a leader wants, and the state that it believes in.
+    """The ISR that a leader wants, and the state that it believes in."""
 
-    Attributes:
-        topic: the topic's name up to version 1, its id from version 2 on.
-        partition: index of the partition.
-        leader_epoch, partition_epoch: as the leader knows them.
-        new_isr: members with their broker epochs, UNCHECKED where not stated.
-        recovering: whether the leader still recovers from an unclean election.
-    """
-
-    topic: str
-    partition: int
+    topic: str  # the topic's name up to version 1, its id from version 2 on
+    partition: int  # index of the partition
+    # leader_epoch, partition_epoch: as the leader knows them
     leader_epoch: int
     partition_epoch: int
-    new_isr: tuple[tuple[int, int], ...]
-    recovering: bool = False
+    new_isr: tuple[tuple[int, int], ...]  # members with their broker epochs, UNCHECKED where not stated
+    recovering: bool = False  # whether the leader still recovers from an unclean election
 
 
 @frozen
@@ -224,18 +216,13 @@ class AlterPartitionRequest:
 
 @frozen
 class Altered:
-    """The answer to one proposal.
+    """The answer to one proposal."""
 
-    Attributes:
-        proposal, error: which, and what it is answered.
-        state: the partition as merged, where it was accepted.
-        reason: the check that refused it, in words; not part of the answer.
-    """
-
+    # proposal, error: which, and what it is answered
     proposal: Proposal
     error: str
-    state: Partition | None = None
-    reason: str = field(default="", eq=False)
+    state: Partition | None = None  # the partition as merged, where it was accepted
+    reason: str = field(default="", eq=False)  # the check that refused it, in words; not part of the answer
 
 
 @rule("alter-partition.sender-of-current-incarnation",
@@ -244,11 +231,7 @@ class Altered:
 def alter_partition(
     controller: Controller, request: AlterPartitionRequest, rules: RuleSet
 ) -> Outcome[tuple[Altered, ...]]:
-    """Every proposal is judged and built on the state before the event.
-
-    Raises:
-        RequestError: STALE_BROKER_EPOCH.
-    """
+    """Every proposal is judged and built on the state before the event; raises RequestError with STALE_BROKER_EPOCH."""
     controller.check_epoch(request.broker, request.broker_epoch)
     results, records = [], []
     for proposal in request.proposals:

@@ -52,8 +52,7 @@ class RandomStream:
         return tuple(order), stream
 
 
-EXHAUSTED = -1
-"""What a ring returns when every broker was returned in the epoch."""
+EXHAUSTED = -1  # what a ring returns when every broker was returned in the epoch
 
 
 @frozen
@@ -111,17 +110,11 @@ class Rack:
 
 @frozen
 class RackList:
-    """Every rack, and where the next placement starts.
+    """Every rack, and where the next placement starts."""
 
-    Attributes:
-        racks: in the order in which they are visited.
-        epoch: placements since the last reshuffle.
-        offset: the rack that the next leader is looked for in first.
-    """
-
-    racks: tuple[Rack, ...]
-    epoch: int = 0
-    offset: int = 0
+    racks: tuple[Rack, ...]  # in the order in which they are visited
+    epoch: int = 0  # placements since the last reshuffle
+    offset: int = 0  # the rack that the next leader is looked for in first
 
     @property
     def total(self) -> int:
@@ -136,11 +129,7 @@ class RackList:
     @rule("placement.striped-over-racks", source="semantics 8; StripedReplicaPlacer",
           says="Replicas are placed rack after rack, unfenced brokers before fenced ones.")  # fmt: skip
     def place(self, factor: int, stream: RandomStream) -> tuple[tuple[int, ...], RackList, RandomStream]:
-        """The replicas of one partition, leader first.
-
-        Raises:
-            RequestError: INVALID_REPLICATION_FACTOR.
-        """
+        """The replicas of one partition, leader first; raises RequestError with INVALID_REPLICATION_FACTOR."""
         check_factor(factor, self.total, self.live)
         racks = self
         if racks.epoch == racks.live > 1:

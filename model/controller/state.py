@@ -26,31 +26,21 @@ TOPIC, NODE, CLUSTER = "topic", "node", "cluster"
 
 @frozen
 class ConfigRecord:
-    """A configuration is set, or removed.
+    """A configuration is set, or removed."""
 
-    Attributes:
-        scope: TOPIC, NODE or CLUSTER.
-        name: the topic, or the id of the node; empty for the cluster.
-        value: None removes it.
-    """
-
-    scope: str
-    name: str
+    scope: str  # TOPIC, NODE or CLUSTER
+    name: str  # the topic, or the id of the node; empty for the cluster
     key: str
-    value: str | None
+    value: str | None  # None removes it
 
 
 @frozen
 class RegisterControllerRecord:
-    """A controller registers.
-
-    Attributes:
-        supports: the highest metadata version that it supports; None where the record does not say.
-    """
+    """A controller registers."""
 
     controller: int
     incarnation: str = ""
-    supports: int | None = None
+    supports: int | None = None  # the highest metadata version that it supports; None where the record does not say
 
 
 @frozen
@@ -78,8 +68,7 @@ LogRecord: TypeAlias = Record | ConfigRecord | RegisterControllerRecord | Unregi
 MIN_ISR = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
 
-DEFAULTS = {MIN_ISR: "1", UNCLEAN_ELECTION: "false"}
-"""What holds where nothing is configured."""
+DEFAULTS = {MIN_ISR: "1", UNCLEAN_ELECTION: "false"}  # what holds where nothing is configured
 
 
 TOPIC_CONFIGS = frozenset((
@@ -99,16 +88,12 @@ TOPIC_CONFIGS = frozenset((
 
 @frozen
 class Configs:
-    """Every dynamic configuration.
+    """Every dynamic configuration."""
 
-    Attributes:
-        topics, nodes: key to value, by topic name and by node id.
-        cluster: the default of all nodes.
-    """
-
+    # topics, nodes: key to value, by topic name and by node id
     topics: Mapping[str, Mapping[str, str]] = field(factory=dict)
     nodes: Mapping[str, Mapping[str, str]] = field(factory=dict)
-    cluster: Mapping[str, str] = field(factory=dict)
+    cluster: Mapping[str, str] = field(factory=dict)  # the default of all nodes
 
     def of(self, scope: str, name: str) -> Mapping[str, str]:
         """The configurations of one topic, of one node, or of the cluster."""
@@ -199,39 +184,24 @@ def as_stored(key: str, value: str, rules: ControllerRules) -> str:
 
 T = TypeVar("T")
 
-SESSION_TIMEOUT = 9000
-"""Default of `broker.session.timeout.ms`."""
+SESSION_TIMEOUT = 9000  # default of `broker.session.timeout.ms`
 
 
 @frozen
 class Features:
-    """What the metadata version has, and ELR's own switch.
+    """What the metadata version has, and ELR's own switch."""
 
-    Attributes:
-        leader_recovery: an unclean election marks the partition RECOVERING (3.2-IV0).
-        registration_changes: one record changes registrations (3.3-IV2).
-        controlled_shutdown: registrations record it (3.3-IV3).
-        bump_on_isr_shrink: an ISR shrink raises the leader epoch (before 3.6-IV0).
-        controller_registration: controllers register (3.7-IV0).
-        directories: replicas are assigned to directories (3.7-IV2).
-        cordoning: registrations record cordoned directories (4.3-IV0).
-        elr_supported: ELR exists (4.0-IV1).
-        elr_enabled: the controller is configured to use it.
-        clear_elr: a change of min ISR writes a record that empties ELRs (Kafka 4.0).
-        elr_switched_off: ELR was on, and is off again.
-    """
-
-    leader_recovery: bool = True
-    registration_changes: bool = True
-    controlled_shutdown: bool = True
-    bump_on_isr_shrink: bool = False
-    controller_registration: bool = True
-    directories: bool = True
-    cordoning: bool = True
-    elr_supported: bool = True
-    elr_enabled: bool = False
-    clear_elr: bool = False
-    elr_switched_off: bool = False
+    leader_recovery: bool = True  # an unclean election marks the partition RECOVERING (3.2-IV0)
+    registration_changes: bool = True  # one record changes registrations (3.3-IV2)
+    controlled_shutdown: bool = True  # registrations record it (3.3-IV3)
+    bump_on_isr_shrink: bool = False  # an ISR shrink raises the leader epoch (before 3.6-IV0)
+    controller_registration: bool = True  # controllers register (3.7-IV0)
+    directories: bool = True  # replicas are assigned to directories (3.7-IV2)
+    cordoning: bool = True  # registrations record cordoned directories (4.3-IV0)
+    elr_supported: bool = True  # ELR exists (4.0-IV1)
+    elr_enabled: bool = False  # the controller is configured to use it
+    clear_elr: bool = False  # a change of min ISR writes a record that empties ELRs (Kafka 4.0)
+    elr_switched_off: bool = False  # ELR was on, and is off again
 
     @rule("elr.needs-metadata-version", source="KIP-966; semantics 1", switches=("elr-available",),
           says="ELR exists from a metadata version on, and has to be switched on.")  # fmt: skip
@@ -242,44 +212,29 @@ class Features:
 
 @frozen
 class Settings:
-    """The static configuration of the active controller.
+    """The static configuration of the active controller."""
 
-    Attributes:
-        cluster_id: what brokers must name when they register.
-        node: its own id, as configurations name it.
-        replication_factor, partitions: of topics that name none.
-        max_elections: records of one balancing or unclean-election event.
-        max_records: records of one batch of the log, and of one request of a user.
-        max_partitions: partitions that one request may add.
-        static: configuration file.
-    """
-
-    cluster_id: str | None = None
-    node: str = "0"
+    cluster_id: str | None = None  # what brokers must name when they register
+    node: str = "0"  # its own id, as configurations name it
+    # replication_factor, partitions: of topics that name none
     replication_factor: int = 3
     partitions: int = 1
-    max_elections: int = 1000
-    max_records: int = 10_000
-    max_partitions: int = 10_000
-    static: Mapping[str, str] = field(factory=dict)
+    max_elections: int = 1000  # records of one balancing or unclean-election event
+    max_records: int = 10_000  # records of one batch of the log, and of one request of a user
+    max_partitions: int = 10_000  # partitions that one request may add
+    static: Mapping[str, str] = field(factory=dict)  # configuration file
 
 
 @frozen
 class Soft:
-    """What only the active controller knows; nothing of it is in the log.
+    """What only the active controller knows; nothing of it is in the log."""
 
-    Attributes:
-        sessions: what brokers reported, and, until 3.9, when live ones were last heard of.
-        contacts: from 4.0.0 on, when brokers were last heard of.
-        now: the time.
-        random: what placements draw from.
-        quorum: the first offset that the quorum's newest records for itself have, and the one after them.
-    """
-
+    # what brokers reported, and, until 3.9, when live ones were last heard of
     sessions: Sessions = field(factory=lambda: Sessions(SESSION_TIMEOUT))
-    contacts: Contacts = field(factory=Contacts)
-    now: int = 0
-    random: RandomStream = field(factory=RandomStream)
+    contacts: Contacts = field(factory=Contacts)  # from 4.0.0 on, when brokers were last heard of
+    now: int = 0  # the time
+    random: RandomStream = field(factory=RandomStream)  # what placements draw from
+    # the first offset that the quorum's newest records for itself have, and the one after them
     quorum: tuple[int, int] = (0, 0)
 
     def after(self, milliseconds: int) -> Soft:
@@ -298,21 +253,14 @@ class Place:
 
 @frozen
 class Controller:
-    """The active controller.
+    """The active controller."""
 
-    Attributes:
-        image: topics and brokers.
-        configs: dynamic configurations.
-        controllers: registrations of controllers, by id.
-        stale_dirs: directories that the code's index still lists deleted partitions for (defect B7).
-        elr_index: where the code's index of ELR members differs from the ELRs.
-    """
-
-    image: ClusterImage = field(factory=ClusterImage)
+    image: ClusterImage = field(factory=ClusterImage)  # topics and brokers
+    # directories that the code's index still lists deleted partitions for (defect B7)
     stale_dirs: frozenset[int] = frozenset()
-    elr_index: ElrIndex = field(factory=ElrIndex)
-    configs: Configs = field(factory=Configs)
-    controllers: Mapping[int, RegisterControllerRecord] = field(factory=dict)
+    elr_index: ElrIndex = field(factory=ElrIndex)  # where the code's index of ELR members differs from the ELRs
+    configs: Configs = field(factory=Configs)  # dynamic configurations
+    controllers: Mapping[int, RegisterControllerRecord] = field(factory=dict)  # registrations of controllers, by id
     soft: Soft = field(factory=Soft)
     features: Features = field(factory=Features)
     settings: Settings = field(factory=Settings)
@@ -350,11 +298,7 @@ class Controller:
     @rule("broker-epoch.current", source="semantics 5; ClusterControlManager.checkBrokerEpoch",
           says="A request of a broker states its current epoch, else STALE_BROKER_EPOCH.")  # fmt: skip
     def check_epoch(self, broker: int, epoch: int) -> Registration:
-        """The broker's registration, once the epoch is its own.
-
-        Raises:
-            RequestError: STALE_BROKER_EPOCH.
-        """
+        """The broker's registration, once the epoch is its own; raises RequestError with STALE_BROKER_EPOCH."""
         known = self.registration(broker)
         if known is None or known.epoch != epoch:
             raise RequestError("STALE_BROKER_EPOCH")

@@ -19,26 +19,20 @@ from kraftcheck.model.rules.groups import ControllerRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
 LONGEST_NAME = 249
-UNSET = -1
-"""A number that a request leaves to the defaults."""
+UNSET = -1  # a number that a request leaves to the defaults
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 @frozen
 class NewTopic:
-    """A topic to be created.
-
-    Attributes:
-        assignments: pairs of index and replicas; empty where the controller places them.
-        config: a value of None is refused.
-    """
+    """A topic to be created."""
 
     name: str
     partitions: int = UNSET
     replication_factor: int = UNSET
-    assignments: tuple[tuple[int, Ids], ...] = ()
-    config: Mapping[str, str | None] = field(factory=dict)
+    assignments: tuple[tuple[int, Ids], ...] = ()  # pairs of index and replicas; empty where the controller places them
+    config: Mapping[str, str | None] = field(factory=dict)  # a value of None is refused
 
 
 def any_topic(topic: NewTopic) -> str:
@@ -48,19 +42,13 @@ def any_topic(topic: NewTopic) -> str:
 
 @frozen
 class CreateTopicsRequest:
-    """Topics to be created.
+    """Topics to be created."""
 
-    Attributes:
-        topics: a name given twice is refused.
-        validate_only: whether nothing is to be written.
-        quota_exceeded: whether the caller may change no more partitions for now.
-        policy: the error that it refuses a topic with, its numbers filled in, or NONE; Resignation.error
-            stands for an exception that is no answer.
-    """
-
-    topics: tuple[NewTopic, ...]
-    validate_only: bool = False
-    quota_exceeded: bool = False
+    topics: tuple[NewTopic, ...]  # a name given twice is refused
+    validate_only: bool = False  # whether nothing is to be written
+    quota_exceeded: bool = False  # whether the caller may change no more partitions for now
+    # the error that it refuses a topic with, its numbers filled in, or NONE; Resignation.error stands for an exception
+    # that is no answer
     policy: Callable[[NewTopic], str] = any_topic
 
 
@@ -297,17 +285,11 @@ def delete_topics(
 
 @frozen
 class Growth:
-    """More partitions for a topic.
+    """More partitions for a topic."""
 
-    Attributes:
-        topic: its name.
-        count: how many partitions it is to have.
-        assignments: replicas of the added ones; None where the controller places them.
-    """
-
-    topic: str
-    count: int
-    assignments: tuple[Ids, ...] | None = None
+    topic: str  # its name
+    count: int  # how many partitions it is to have
+    assignments: tuple[Ids, ...] | None = None  # replicas of the added ones; None where the controller places them
 
 
 @frozen

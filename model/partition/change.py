@@ -39,49 +39,32 @@ from kraftcheck.model.rules.ruleset import RIGHT
 
 @frozen
 class Plan:
-    """A reassignment as it is started.
+    """A reassignment as it is started."""
 
-    Attributes:
-        removing: replicas that go when it completes, ascending.
-        adding: replicas that come, ascending.
-        replicas: the list while it runs: the target, then the removing ones.
-    """
-
-    removing: Brokers
-    adding: Brokers
-    replicas: Brokers
+    removing: Brokers  # replicas that go when it completes, ascending
+    adding: Brokers  # replicas that come, ascending
+    replicas: Brokers  # the list while it runs: the target, then the removing ones
 
 
 @frozen
 class Completion:
-    """The outcome of asking whether a reassignment can end.
+    """The outcome of asking whether a reassignment can end."""
 
-    Attributes:
-        done: whether it can; else nothing changes.
-        replicas, isr: the lists afterwards; as given when it cannot end.
-    """
-
-    done: Truth
+    done: Truth  # whether it can; else nothing changes
+    # replicas, isr: the lists afterwards; as given when it cannot end
     replicas: Brokers
     isr: Brokers
 
 
 @frozen
 class Revert:
-    """What cancelling a reassignment goes back to.
+    """What cancelling a reassignment goes back to."""
 
-    Attributes:
-        possible: whether a replica is left; if not, Kafka answers
-            INVALID_REPLICA_ASSIGNMENT and the other fields mean nothing.
-        replicas: the replicas without the adding ones.
-        isr: the ISR without them, or the first replica where that is empty.
-        unclean: whether the replica in the ISR was outside it; callers must
-            then check that the topic allows unclean election.
-    """
-
+    # whether a replica is left; if not, Kafka answers INVALID_REPLICA_ASSIGNMENT and the other fields mean nothing
     possible: Truth
-    replicas: Brokers
-    isr: Brokers
+    replicas: Brokers  # the replicas without the adding ones
+    isr: Brokers  # the ISR without them, or the first replica where that is empty
+    # whether the replica in the ISR was outside it; callers must then check that the topic allows unclean election
     unclean: Truth
 
 
@@ -184,19 +167,15 @@ def nowhere(broker: Word) -> Maybe[Word]:
 
 @frozen
 class Target:
-    """What the caller wants a partition to become; `Target.of(p)` keeps everything.
+    """What the caller wants a partition to become; `Target.of(p)` keeps everything."""
 
-    Attributes:
-        isr, replicas, removing, adding, recovering: the wanted values.
-        directory: for a broker, the directory it is now assigned to, if any.
-    """
-
+    # isr, replicas, removing, adding, recovering: the wanted values
     isr: Brokers
     replicas: Brokers
     removing: Brokers
     adding: Brokers
     recovering: Truth
-    directory: Callable[[Word], Maybe[Word]] = nowhere
+    directory: Callable[[Word], Maybe[Word]] = nowhere  # for a broker, the directory it is now assigned to, if any
 
     @classmethod
     def of(cls, p: Partition) -> Target:
@@ -206,19 +185,12 @@ class Target:
 
 @frozen
 class Build:
-    """A change and how it came about.
+    """A change and how it came about."""
 
-    Attributes:
-        change: the record's fields; a no-op change is not written.
-        election: the election held.
-        target_isr: the wanted ISR that the election saw.
-        completed: whether a reassignment completed.
-    """
-
-    change: PartitionChange
-    election: Election
-    target_isr: Brokers
-    completed: Truth
+    change: PartitionChange  # the record's fields; a no-op change is not written
+    election: Election  # the election held
+    target_isr: Brokers  # the wanted ISR that the election saw
+    completed: Truth  # whether a reassignment completed
 
 
 def build_change(p: Partition, target: Target, context: BuildContext, rules: PartitionRules) -> PartitionChange:

@@ -17,36 +17,24 @@ from kraftcheck.model.rules.ruleset import RuleSet
 
 @frozen
 class Election:
-    """Result of an election.
+    """Result of an election."""
 
-    Attributes:
-        leader: the winner, or NO_LEADER.
-        unclean: whether the winner is outside ISR and ELR.
-        last_known: whether the winner is the last known leader.
-    """
-
-    leader: Word
-    unclean: Truth
-    last_known: Truth
+    leader: Word  # the winner, or NO_LEADER
+    unclean: Truth  # whether the winner is outside ISR and ELR
+    last_known: Truth  # whether the winner is the last known leader
 
 
 @frozen
 class Candidates:
-    """What an election chooses from.
+    """What an election chooses from."""
 
-    Attributes:
-        replicas, isr, elr: as wanted by the change.
-        leader: the current leader, or NO_LEADER.
-        last_known: the last-known list before the change.
-        acceptable: brokers that may lead: active, on an online directory.
-    """
-
+    # replicas, isr, elr: as wanted by the change
     replicas: Brokers
     isr: Brokers
     elr: Brokers
-    leader: Word
-    last_known: Brokers
-    acceptable: Brokers
+    leader: Word  # the current leader, or NO_LEADER
+    last_known: Brokers  # the last-known list before the change
+    acceptable: Brokers  # brokers that may lead: active, on an online directory
 
     @rule("election.elr.only-when-isr-empty", source="KIP-966; semantics 2; PartitionChangeBuilder.isValidNewLeader",
           switches=("elr-elected-over-isr",),
@@ -164,34 +152,21 @@ def may_designate(p: Partition, eligible: Brokers, broker: Word, rules: RuleSet)
 
 @frozen
 class BuildContext:
-    """Everything outside the partition that a build depends on.
+    """Everything outside the partition that a build depends on."""
 
-    Attributes:
-        acceptable: brokers that may lead, judged on the state before the event.
-        min_isr: effective min ISR of the topic.
-        preferred: a preferred election; the build never elects uncleanly then.
-        unclean: whether an unclean election is allowed.
-        elr: whether ELR is on for this build.
-        use_last_known_leader: last-known leader mode (always on in the controller).
-        unclean_shutdown: brokers known to have stopped uncleanly.
-        directory_assignment, leader_recovery, bump_on_isr_shrink: what the
-            metadata version has.
-        default_directory: directory of a replica that has none yet.
-        designated: elect exactly this broker (None: an ordinary election).
-    """
-
-    acceptable: Brokers
-    min_isr: Word
-    preferred: bool
-    unclean: Truth
-    elr: Truth
-    use_last_known_leader: bool
-    unclean_shutdown: Brokers
+    acceptable: Brokers  # brokers that may lead, judged on the state before the event
+    min_isr: Word  # effective min ISR of the topic
+    preferred: bool  # a preferred election; the build never elects uncleanly then
+    unclean: Truth  # whether an unclean election is allowed
+    elr: Truth  # whether ELR is on for this build
+    use_last_known_leader: bool  # last-known leader mode (always on in the controller)
+    unclean_shutdown: Brokers  # brokers known to have stopped uncleanly
+    # directory_assignment, leader_recovery, bump_on_isr_shrink: what the metadata version has
     directory_assignment: bool
     leader_recovery: bool
     bump_on_isr_shrink: bool
-    default_directory: Callable[[Word], Word]
-    designated: Word | None = None
+    default_directory: Callable[[Word], Word]  # directory of a replica that has none yet
+    designated: Word | None = None  # elect exactly this broker (None: an ordinary election)
 
 
 @frozen
@@ -204,26 +179,15 @@ class Eligible:
 
 @frozen
 class ElrInputs:
-    """What decides the new ELR.
+    """What decides the new ELR."""
 
-    Attributes:
-        isr: the wanted ISR.
-        previous_isr: the ISR before the change.
-        replicas: the wanted replicas.
-        eligible: ELR and last-known ELR before the change.
-        unclean_shutdown: brokers known to have stopped uncleanly.
-        min_isr: effective min ISR.
-        collect_last_known: whether former members are collected (the mode
-            without last-known leader).
-    """
-
-    isr: Brokers
-    previous_isr: Brokers
-    replicas: Brokers
-    eligible: Eligible
-    unclean_shutdown: Brokers
-    min_isr: Word
-    collect_last_known: bool
+    isr: Brokers  # the wanted ISR
+    previous_isr: Brokers  # the ISR before the change
+    replicas: Brokers  # the wanted replicas
+    eligible: Eligible  # ELR and last-known ELR before the change
+    unclean_shutdown: Brokers  # brokers known to have stopped uncleanly
+    min_isr: Word  # effective min ISR
+    collect_last_known: bool  # whether former members are collected (the mode without last-known leader)
 
 
 @rule("elr.isr-leavers-stay-eligible",

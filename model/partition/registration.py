@@ -27,20 +27,11 @@ from kraftcheck.model.language.words import (
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT
 
-MIGRATING = 0
-"""Placed somewhere, not known where: the state during migration."""
-
-UNASSIGNED = 1
-"""Not placed yet."""
-
-LOST = 2
-"""In some directory that is offline."""
-
-FIRST_LOCAL = 3
-"""Explored systems number each broker's own directories from here."""
-
-RESERVED = 100
-"""Ids below this are never drawn for a directory."""
+MIGRATING = 0  # placed somewhere, not known where: the state during migration
+UNASSIGNED = 1  # not placed yet
+LOST = 2  # in some directory that is offline
+FIRST_LOCAL = 3  # explored systems number each broker's own directories from here
+RESERVED = 100  # ids below this are never drawn for a directory
 
 
 class DirectoryMismatch(ValueError):
@@ -94,23 +85,14 @@ class Directories(Protocol):
 
 @frozen
 class DirectoryList:
-    """Directories in the order of the replicas, as records keep them; concrete only.
-
-    Attributes:
-        replicas: the brokers.
-        ids: their directories; records may disagree in length, `of` then raises.
-    """
+    """Directories in the order of the replicas, as records keep them; concrete only."""
 
     concrete_only: ClassVar[bool] = True
-    replicas: tuple[int, ...]
-    ids: tuple[int, ...]
+    replicas: tuple[int, ...]  # the brokers
+    ids: tuple[int, ...]  # their directories; records may disagree in length, `of` then raises
 
     def of(self, broker: Word) -> int:
-        """The directory of a replica.
-
-        Raises:
-            DirectoryMismatch: for a broker that is not a replica.
-        """
+        """The directory of a replica; raises DirectoryMismatch for a broker that is not a replica."""
         if broker not in self.replicas:
             raise DirectoryMismatch(f"broker {broker} is not a replica")
         return self.ids[self.replicas.index(int(broker))]
@@ -192,29 +174,19 @@ def assignment_map(replicas: Sequence[int], directories: Sequence[int]) -> dict[
 
 @frozen
 class Partition:
-    """What the controller knows of one partition.
+    """What the controller knows of one partition."""
 
-    Attributes:
-        replicas: assigned replicas in preference order.
-        directories: the directory of each replica.
-        isr: in-sync replicas.
-        elr: eligible leader replicas (KIP-966).
-        last_known_elr: in balanced mode at most the last known leader.
-        removing, adding: the reassignment in progress; both empty if none.
-        leader: a broker, or NO_LEADER.
-        recovering: leader recovery state; true is RECOVERING.
-        leader_epoch, partition_epoch: ints from 0.
-    """
-
-    replicas: Brokers
-    directories: Directories
-    isr: Brokers
-    elr: Brokers
-    last_known_elr: Brokers
+    replicas: Brokers  # assigned replicas in preference order
+    directories: Directories  # the directory of each replica
+    isr: Brokers  # in-sync replicas
+    elr: Brokers  # eligible leader replicas (KIP-966)
+    last_known_elr: Brokers  # in balanced mode at most the last known leader
+    # removing, adding: the reassignment in progress; both empty if none
     removing: Brokers
     adding: Brokers
-    leader: Word
-    recovering: Truth
+    leader: Word  # a broker, or NO_LEADER
+    recovering: Truth  # leader recovery state; true is RECOVERING
+    # leader_epoch, partition_epoch: ints from 0
     leader_epoch: Word
     partition_epoch: Word
 

@@ -51,31 +51,21 @@ from kraftcheck.model.records.records import (
     ids,
 )
 
-KEEP_LEADER = -2
-"""The leader of a change that does not name one."""
-
-KEEP_RECOVERY = -1
-"""The recovery state of a change that does not name one."""
+KEEP_LEADER = -2  # the leader of a change that does not name one
+KEEP_RECOVERY = -1  # the recovery state of a change that does not name one
 
 
 @frozen
 class Form:
-    """A way of writing the directories of partition records.
+    """A way of writing the directories of partition records."""
 
-    Attributes:
-        name: of the form.
-        numbering: how directory ids are written.
-        assignment: from version 1 on, one list `assignment` of structs
-            `broker`, `directory` stands in place of `replicas` and `directories`.
-        highest: the highest version there is in this form.
-        names: whether reserved ids are written by name; they are read either way.
-    """
-
-    name: str
-    numbering: Numbering
+    name: str  # of the form
+    numbering: Numbering  # how directory ids are written
+    # from version 1 on, one list `assignment` of structs `broker`, `directory` stands in place of `replicas` and
+    # `directories`
     assignment: bool = False
-    highest: int = 2
-    names: bool = True
+    highest: int = 2  # the highest version there is in this form
+    names: bool = True  # whether reserved ids are written by name; they are read either way
 
     def write(self, directory: int, where: str) -> str:
         """A directory id as text."""
@@ -96,39 +86,28 @@ class Form:
         return self.assignment and version >= 1
 
 
-CODE_FORM = Form("code", CODE)
-"""The form of Kafka's code."""
-
-KIP_FORM = Form("kip", KIP, highest=1)
-"""The form of KIP-858: `replicas` and `directories`, its own numbers."""
+CODE_FORM = Form("code", CODE)  # the form of Kafka's code
+KIP_FORM = Form("kip", KIP, highest=1)  # the form of KIP-858: `replicas` and `directories`, its own numbers
 
 DRAFT_FORM = Form("kip-draft", DRAFT, assignment=True, highest=1)
 """The form of KIP-858's earlier draft: `assignment`, a list of structs."""
 
-MANDATORY = object()
-"""In place of a default: the field is always there."""
+MANDATORY = object()  # in place of a default: the field is always there
 
 
 @frozen
 class Field:
-    """A field of a schema.
+    """A field of a schema."""
 
-    Attributes:
-        key, name: in the schema, and in the model.
-        read: `(value, where, form)`; gives the value, or raises FormError.
-        write: `(value, form)`; gives the plain value.
-        since: the first version that has it.
-        default: the value where it is absent, the only one that older versions can hold.
-        written: whether the default is written too.
-    """
-
+    # key, name: in the schema, and in the model
     key: str
     name: str
-    read: Callable[[object, str, Form], Any]
+    read: Callable[[object, str, Form], Any]  # `(value, where, form)`; gives the value, or raises FormError
+    # `(value, form)`; gives the plain value
     write: Callable[[Any, Form], Any] = lambda value, _: list(value) if isinstance(value, tuple) else value
-    since: int = 0
-    default: Any = MANDATORY
-    written: bool = False
+    since: int = 0  # the first version that has it
+    default: Any = MANDATORY  # the value where it is absent, the only one that older versions can hold
+    written: bool = False  # whether the default is written too
 
     def put(self, data: dict[str, Any], value: Any, version: int, form: Form) -> None:
         """Write a value into the data of a version; raises FormError where it has no such field."""
@@ -200,8 +179,7 @@ def _directories(key: str, name: str, since: int, default: Any = None) -> Field:
     return Field(key, name, read, write, since, default)
 
 
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-"""Security protocols by their number."""
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")  # security protocols by their number
 
 
 def _protocol(name: str, form: Form) -> int:
@@ -352,21 +330,13 @@ def _change(values: dict[str, Any]) -> PartitionChangeRecord:
 
 @frozen
 class Codec:
-    """How one kind of record is written.
+    """How one kind of record is written."""
 
-    Attributes:
-        type: its name in the log.
-        highest: its highest version.
-        schema: `(version, form)`; gives the fields.
-        values: `(record, version, form)`; gives the value of each field.
-        made: the record of some values.
-    """
-
-    type: str
-    highest: int
-    schema: Callable[[int, Form], Schema]
-    values: Callable[[Any, int, Form], Mapping[str, Any]]
-    made: Callable[[dict[str, Any]], Record]
+    type: str  # its name in the log
+    highest: int  # its highest version
+    schema: Callable[[int, Form], Schema]  # `(version, form)`; gives the fields
+    values: Callable[[Any, int, Form], Mapping[str, Any]]  # `(record, version, form)`; gives the value of each field
+    made: Callable[[dict[str, Any]], Record]  # the record of some values
 
     def highest_in(self, form: Form) -> int:
         """The highest version that a form has."""

@@ -23,23 +23,14 @@ class FormError(ValueError):
 
 @frozen
 class Fields:
-    """A dict being read.
+    """A dict being read."""
 
-    Attributes:
-        data: its content.
-        where: path to it, for messages; empty at the top.
-    """
-
-    data: Mapping[str, Any]
-    where: str = ""
+    data: Mapping[str, Any]  # its content
+    where: str = ""  # path to it, for messages; empty at the top
 
     @classmethod
     def of(cls, value: object, where: str = "") -> Self:
-        """The value as fields.
-
-        Raises:
-            FormError: when it is not a dict with text keys.
-        """
+        """The value as fields; raises FormError when it is not a dict with text keys."""
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
             raise FormError(f"{where or 'input'}: an object is wanted, not {_kind(value)}")
         return cls(value, where)
@@ -49,11 +40,7 @@ class Fields:
         return f"{self.where}.{key}" if self.where else key
 
     def only(self, *known: str) -> Self:
-        """These fields, once no others are there.
-
-        Raises:
-            FormError: for an unknown key.
-        """
+        """These fields, once no others are there; raises FormError for an unknown key."""
         for key in self.data:
             if key not in known:
                 raise FormError(f"{self.key(key)}: unknown key")
@@ -64,11 +51,7 @@ class Fields:
         return self.data.get(key) is not None
 
     def read(self, key: str, reader: Callable[[object, str], T]) -> T:
-        """A mandatory field.
-
-        Raises:
-            FormError: when it is missing, or when the reader refuses it.
-        """
+        """A mandatory field; raises FormError when it is missing, or when the reader refuses it."""
         if key not in self.data:
             raise FormError(f"{self.key(key)}: missing")
         return reader(self.data[key], self.key(key))
@@ -169,30 +152,19 @@ class DirectoryTextError(ValueError):
 
 @frozen
 class Reserved:
-    """One reserved id.
+    """One reserved id."""
 
-    Attributes:
-        name: what the document calls it.
-        number: what the document numbers it.
-        id: what the model numbers it.
-    """
-
-    name: str
-    number: int
-    id: int
+    name: str  # what the document calls it
+    number: int  # what the document numbers it
+    id: int  # what the model numbers it
 
 
 @frozen
 class Numbering:
-    """How one document writes directory ids.
+    """How one document writes directory ids."""
 
-    Attributes:
-        name: the document.
-        reserved: its reserved ids.
-    """
-
-    name: str
-    reserved: tuple[Reserved, ...]
+    name: str  # the document
+    reserved: tuple[Reserved, ...]  # its reserved ids
 
     def text(self, directory: int) -> str:
         """An id as a reserved name, else as 22 characters of URL-safe base64.
@@ -213,11 +185,7 @@ class Numbering:
         return _to_base64(known.number if known else directory)
 
     def parse(self, text: object) -> int:
-        """The id that a name or 22 characters of base64 stand for.
-
-        Raises:
-            DirectoryTextError: for anything else.
-        """
+        """The id that a name or 22 characters of base64 stand for; raises DirectoryTextError for anything else."""
         if not isinstance(text, str):
             raise DirectoryTextError(f"{text!r} is not the text of a directory id")
         for known in self.reserved:

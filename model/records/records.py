@@ -44,15 +44,10 @@ def by_name(items: tuple[Named, ...]) -> tuple[Named, ...]:
 
 @frozen
 class TopicRecord:
-    """A topic comes into being.
+    """A topic comes into being."""
 
-    Attributes:
-        name: unique among the topics that exist.
-        topic_id: never used again.
-    """
-
-    name: str
-    topic_id: str
+    name: str  # unique among the topics that exist
+    topic_id: str  # never used again
 
 
 @frozen
@@ -64,12 +59,7 @@ class RemoveTopicRecord:
 
 @frozen
 class PartitionRecord:
-    """The full state of a partition; replaces what was known of it.
-
-    Attributes:
-        directories: in the order of `replicas`; absent before version 1.
-        elr, last_known_elr: absent before version 2 and when empty.
-    """
+    """The full state of a partition; replaces what was known of it."""
 
     topic_id: str
     partition_id: int
@@ -81,7 +71,8 @@ class PartitionRecord:
     recovering: bool = False
     leader_epoch: int = -1
     partition_epoch: int = -1
-    directories: Ids | None = None
+    directories: Ids | None = None  # in the order of `replicas`; absent before version 1
+    # elr, last_known_elr: absent before version 2 and when empty
     elr: Ids | None = None
     last_known_elr: Ids | None = None
 
@@ -121,27 +112,20 @@ def highest(features: tuple[Feature, ...], name: str) -> int | None:
 
 @frozen
 class RegisterBrokerRecord:
-    """A broker registers; replaces what was known of it.
-
-    Attributes:
-        broker_epoch: epoch of this registration: the offset of its record.
-        incarnation: identity of the broker process.
-        listeners, features: in the order of their names.
-        log_dirs: ids of the directories that are online.
-        cordoned: ids of the directories that take no new replica; None until the broker has said which.
-    """
+    """A broker registers; replaces what was known of it."""
 
     broker_id: int
-    broker_epoch: int
-    incarnation: str
+    broker_epoch: int  # epoch of this registration: the offset of its record
+    incarnation: str  # identity of the broker process
+    # listeners, features: in the order of their names
     listeners: tuple[Listener, ...] = field(default=(), converter=by_name)
     features: tuple[Feature, ...] = field(default=(), converter=by_name)
     rack: str | None = None
     fenced: bool = True
     in_controlled_shutdown: bool = False
     is_migrating_zk_broker: bool = False
-    log_dirs: Ids = ()
-    cordoned: Ids | None = None
+    log_dirs: Ids = ()  # ids of the directories that are online
+    cordoned: Ids | None = None  # ids of the directories that take no new replica; None until the broker has said which
 
 
 @frozen
@@ -154,20 +138,15 @@ class UnregisterBrokerRecord:
 
 @frozen
 class BrokerRegistrationChangeRecord:
-    """Some fields of a broker's registration change.
-
-    Attributes:
-        fenced: 1 fence, -1 unfence, 0 keep.
-        in_controlled_shutdown: 1 set, 0 keep; nothing clears it.
-        log_dirs: the directories online now; absent keeps them, and so does empty in the code (defect X6).
-        cordoned: the directories that take no new replica now; absent keeps them, and empty says that there is none.
-    """
+    """Some fields of a broker's registration change."""
 
     broker_id: int
     broker_epoch: int
-    fenced: int = 0
-    in_controlled_shutdown: int = 0
+    fenced: int = 0  # 1 fence, -1 unfence, 0 keep
+    in_controlled_shutdown: int = 0  # 1 set, 0 keep; nothing clears it
+    # the directories online now; absent keeps them, and so does empty in the code (defect X6)
     log_dirs: Ids | None = None
+    # the directories that take no new replica now; absent keeps them, and empty says that there is none
     cordoned: Ids | None = None
 
 
@@ -314,33 +293,22 @@ class Node:
 
 @frozen
 class Registration:
-    """What the controller knows of one broker.
+    """What the controller knows of one broker."""
 
-    Attributes:
-        id: broker id.
-        epoch: offset of the record of the current incarnation's registration.
-        incarnation: identity of the broker process.
-        listeners, features: in the order of their names.
-        rack: None when the broker names none.
-        fenced: whether it must not lead or be in an ISR.
-        in_controlled_shutdown: whether it is leaving; only a new incarnation clears it.
-        is_migrating_zk_broker: whether it still runs in ZooKeeper mode.
-        dirs: ids of its online directories, in `directory_order`; none where the metadata version knows none.
-        no_dir_left: whether there is none because the last one failed.
-        cordoned: ids of its directories that take no new replica, in the order given; None until it has said which.
-    """
-
-    id: int
-    epoch: int
-    incarnation: str
+    id: int  # broker id
+    epoch: int  # offset of the record of the current incarnation's registration
+    incarnation: str  # identity of the broker process
+    # listeners, features: in the order of their names
     listeners: tuple[Listener, ...] = field(default=(), converter=by_name)
     features: tuple[Feature, ...] = field(default=(), converter=by_name)
-    rack: str | None = None
-    fenced: bool = False
-    in_controlled_shutdown: bool = False
-    is_migrating_zk_broker: bool = False
+    rack: str | None = None  # None when the broker names none
+    fenced: bool = False  # whether it must not lead or be in an ISR
+    in_controlled_shutdown: bool = False  # whether it is leaving; only a new incarnation clears it
+    is_migrating_zk_broker: bool = False  # whether it still runs in ZooKeeper mode
+    # ids of its online directories, in `directory_order`; none where the metadata version knows none
     dirs: Ids = field(default=(), converter=in_order)
-    no_dir_left: bool = False
+    no_dir_left: bool = False  # whether there is none because the last one failed
+    # ids of its directories that take no new replica, in the order given; None until it has said which
     cordoned: Ids | None = None
 
     def is_active(self) -> bool:

@@ -97,17 +97,12 @@ class ReplayError(ValueError):
 
 @frozen
 class Topic:
-    """A topic.
+    """A topic."""
 
-    Attributes:
-        name: its name.
-        partitions: its partitions by index, in the order in which they came.
-        slots: how many slots Kafka's map of them has, which also depends on when they changed.
-    """
-
-    name: str
+    name: str  # its name
+    # its partitions by index, in the order in which they came
     partitions: Mapping[int, Partition] = field(factory=dict)
-    slots: int = field(eq=False)
+    slots: int = field(eq=False)  # how many slots Kafka's map of them has, which also depends on when they changed
 
     @slots.default
     def _slots_of_new_ones(self) -> int:
@@ -128,20 +123,14 @@ class Topic:
 
 @frozen
 class ClusterImage:
-    """What the records replayed so far add up to.
+    """What the records replayed so far add up to."""
 
-    Attributes:
-        topics: by topic id.
-        registrations: by broker id.
-        registration_offsets: offset of each registered broker's last registration record.
-        next_offset: offset of the next record.
-        registration_slots: how many slots Kafka's map of the registrations has.
-    """
-
-    topics: Mapping[str, Topic] = field(factory=dict)
-    registrations: Mapping[int, Registration] = field(factory=dict)
+    topics: Mapping[str, Topic] = field(factory=dict)  # by topic id
+    registrations: Mapping[int, Registration] = field(factory=dict)  # by broker id
+    # offset of each registered broker's last registration record
     registration_offsets: Mapping[int, int] = field(factory=dict)
-    next_offset: int = 0
+    next_offset: int = 0  # offset of the next record
+    # how many slots Kafka's map of the registrations has
     registration_slots: int = field(default=FEWEST_SLOTS, eq=False)
 
     def registrations_in_order(self) -> tuple[Registration, ...]:
@@ -291,12 +280,9 @@ Topics = Mapping[str, Topic]
 
 @frozen
 class ElrIndex:
-    """The lists of the index that differ from the ELRs.
+    """The lists of the index that differ from the ELRs."""
 
-    Attributes:
-        differing: by broker and topic id the partitions listed, some twice, some without the broker in their ELR.
-    """
-
+    # by broker and topic id the partitions listed, some twice, some without the broker in their ELR
     differing: Mapping[tuple[int, str], Ids] = field(factory=dict)
 
     def topics_of(self, broker: int) -> tuple[str, ...]:

@@ -18,24 +18,17 @@ from kraftcheck.model.register import RegisterError, content, record
 
 @frozen
 class Entry:
-    """An entry of a choice.
+    """An entry of a choice."""
 
-    Attributes:
-        source: where the rule, or the defect, comes from.
-        says: what is so when the choice is on.
-        kind: which kind of choice it is (`kraftcheck.model.rules.ruleset.RuleSet`).
-        has: presets that have it on: `kip`, `fixed`, a release, or `FIRST to LAST`.
-        reason: why it is no finding (`kraftcheck.properties.register.findings`) that the newest release has it; empty
-            where it is one.
-        breaks, also: rows of the matrix of defects, and sightings beside it. Each has `at` (system, scope, bounds) and
-            `properties` with steps; `of`, citations; `variant`, where it is not this choice alone; `base`, not `fixed`.
-    """
-
-    source: str
-    says: str
-    kind: str
-    has: tuple[str, ...] = ()
+    source: str  # where the rule, or the defect, comes from
+    says: str  # what is so when the choice is on
+    kind: str  # which kind of choice it is (`kraftcheck.model.rules.ruleset.RuleSet`)
+    has: tuple[str, ...] = ()  # presets that have it on: `kip`, `fixed`, a release, or `FIRST to LAST`
+    # why it is no finding (`kraftcheck.properties.register.findings`) that the newest release has it; empty where it is
+    # one
     reason: str = ""
+    # breaks, also: rows of the matrix of defects, and sightings beside it. Each has `at` (system, scope, bounds) and
+    # `properties` with steps; `of`, citations; `variant`, where it is not this choice alone; `base`, not `fixed`.
     breaks: tuple[Mapping[str, Any], ...] = field(default=())
     also: tuple[Mapping[str, Any], ...] = field(default=())
 

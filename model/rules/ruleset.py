@@ -41,34 +41,21 @@ class RuleSet:
     of the controller, kept to show that a property can fail), `controller` (a defect, or a difference of releases, that
     only the controller in full can show: it takes several partitions, sessions or configurations), and for each of the
     other groups its own name.
-
-    Attributes:
-        broker_ids: how a broker finds its id.
-        data_plane: what leaders, followers and the controller tell each other.
-        directories: log directories.
-        unclean_recovery: the tool of that KIP.
-        zk_controller: the first controller.
-        zk_jbod: failed disks on ZooKeeper.
-        partition: how the controller changes one partition.
-        controller: how it errs beyond one partition.
-        features: who is asked before a feature level is finalised.
-        images: how a broker joins records to its image.
-        heartbeats: how long heartbeats are waited for.
-        own: the choices of a system besides, a frozen record of truths; None: it has none.
     """
 
-    broker_ids: BrokerIdRules = field(factory=BrokerIdRules)
+    broker_ids: BrokerIdRules = field(factory=BrokerIdRules)  # how a broker finds its id
+    # what leaders, followers and the controller tell each other
     data_plane: DataPlaneRules = field(factory=DataPlaneRules)
-    directories: DirectoryRules = field(factory=DirectoryRules)
-    unclean_recovery: UncleanRecoveryRules = field(factory=UncleanRecoveryRules)
-    zk_controller: ZkControllerRules = field(factory=ZkControllerRules)
-    zk_jbod: ZkJbodRules = field(factory=ZkJbodRules)
-    partition: PartitionRules = field(factory=PartitionRules)
-    controller: ControllerRules = field(factory=ControllerRules)
-    features: FeatureRules = field(factory=FeatureRules)
-    images: ImageRules = field(factory=ImageRules)
-    heartbeats: HeartbeatRules = field(factory=HeartbeatRules)
-    own: Any = None
+    directories: DirectoryRules = field(factory=DirectoryRules)  # log directories
+    unclean_recovery: UncleanRecoveryRules = field(factory=UncleanRecoveryRules)  # the tool of that KIP
+    zk_controller: ZkControllerRules = field(factory=ZkControllerRules)  # the first controller
+    zk_jbod: ZkJbodRules = field(factory=ZkJbodRules)  # failed disks on ZooKeeper
+    partition: PartitionRules = field(factory=PartitionRules)  # how the controller changes one partition
+    controller: ControllerRules = field(factory=ControllerRules)  # how it errs beyond one partition
+    features: FeatureRules = field(factory=FeatureRules)  # who is asked before a feature level is finalised
+    images: ImageRules = field(factory=ImageRules)  # how a broker joins records to its image
+    heartbeats: HeartbeatRules = field(factory=HeartbeatRules)  # how long heartbeats are waited for
+    own: Any = None  # the choices of a system besides, a frozen record of truths; None: it has none
 
     def outcome(self, before: Any, ruled: Any) -> Any:
         """The outcome of an event of the controller: what the rules decide, unless a controller is asked for them."""
@@ -93,8 +80,7 @@ class RuleSet:
         return "own" if hasattr(self.own, choice) else GROUP_OF[choice]
 
 
-RIGHT = RuleSet()
-"""Every choice right: what rules use that are called without a rule set."""
+RIGHT = RuleSet()  # every choice right: what rules use that are called without a rule set
 
 GROUPS: Mapping[str, type] = {
     place.name: type(getattr(RIGHT, place.name)) for place in attrs.fields(RuleSet) if place.name != "own"
@@ -113,11 +99,8 @@ _RELEASED = (
     "3.9.2", "4.0.0", "4.0.1", "4.0.2", "4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0",
 )  # fmt: skip
 _IN_ORDER = ("3.9", "4.0", "4.1", *_RELEASED)
-NEWEST = f"kafka-{_RELEASED[-1]}"
-"""The newest release that is known."""
-
-MENDED = f"{NEWEST}-mended"
-"""The newest release with the mend of every finding."""
+NEWEST = f"kafka-{_RELEASED[-1]}"  # the newest release that is known
+MENDED = f"{NEWEST}-mended"  # the newest release with the mend of every finding
 
 _NAMES = (
     "kip", *(f"kafka-{name}" for name in _IN_ORDER[:3]), "fixed", *(f"kafka-{name}" for name in _RELEASED), MENDED
@@ -158,8 +141,7 @@ def variant_name(choice: str) -> str:
     return choice.replace("_", "-")
 
 
-PRESETS: dict[str, RuleSet] = _presets()
-"""The presets; `kafka-4.0` is the 4.0.0-SNAPSHOT of October 2024."""
+PRESETS: dict[str, RuleSet] = _presets()  # the presets; `kafka-4.0` is the 4.0.0-SNAPSHOT of October 2024
 
 RELEASES: dict[str, RuleSet] = {f"kafka-{name}": PRESETS[f"kafka-{name}"] for name in _RELEASED}
 """Presets of releases, as conformance with their classes has found them; see docs/reference/conformance.md."""

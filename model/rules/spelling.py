@@ -12,15 +12,10 @@ from kraftcheck.model.nearest import nearest
 
 @frozen
 class Spelling:
-    """A rule set as it is spelt.
+    """A rule set as it is spelt."""
 
-    Attributes:
-        preset: the name that it starts from.
-        switches: variants in order, each with whether it is switched on.
-    """
-
-    preset: str
-    switches: tuple[tuple[str, bool], ...]
+    preset: str  # the name that it starts from
+    switches: tuple[tuple[str, bool], ...]  # variants in order, each with whether it is switched on
 
     def text(self) -> str:
         """The words again.

@@ -12,28 +12,18 @@ from kraftcheck.model.language.system import ScopeError, System
 from kraftcheck.model.rules.ruleset import GROUP_OF, GROUPS, PRESETS, RuleSet, variant_name, variants
 from kraftcheck.model.rules.spelling import Spelling, spelt
 
-BASE = "base"
-"""The only preset of a system with choices of its own: each as its class has it, which is off."""
-
-KAFKA = "kafka-4.0"
-"""The preset of the shipped systems where none is named."""
+BASE = "base"  # the only preset of a system with choices of its own: each as its class has it, which is off
+KAFKA = "kafka-4.0"  # the preset of the shipped systems where none is named
 
 
 @frozen
 class Vocabulary:
-    """The presets and variants of a system's rule sets.
+    """The presets and variants of a system's rule sets."""
 
-    Attributes:
-        presets: rule sets by name.
-        choices: by variant name, as the command line spells it.
-        default: the preset where none is named.
-        declared: for Kafka's choices, the groups that the system reads.
-    """
-
-    presets: Mapping[str, Any]
-    choices: Mapping[str, attrs.Attribute[bool]]
-    default: str
-    declared: tuple[str, ...] = field(default=())
+    presets: Mapping[str, Any]  # rule sets by name
+    choices: Mapping[str, attrs.Attribute[bool]]  # by variant name, as the command line spells it
+    default: str  # the preset where none is named
+    declared: tuple[str, ...] = field(default=())  # for Kafka's choices, the groups that the system reads
 
     def spelling(self, text: str) -> Spelling:
         """The parts of a rule set's name; raises `ScopeError` for an unknown one."""

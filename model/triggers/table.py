@@ -29,54 +29,33 @@ from kraftcheck.model.rules.ruleset import RuleSet
 
 @frozen
 class Permits:
-    """What the topic and the cluster allow a trigger.
+    """What the topic and the cluster allow a trigger."""
 
-    Attributes:
-        unclean: whether the topic allows unclean elections.
-        elr: whether ELR is on.
-    """
-
-    unclean: Truth
-    elr: Truth
+    unclean: Truth  # whether the topic allows unclean elections
+    elr: Truth  # whether ELR is on
 
 
 @frozen
 class Trigger:
-    """Who may lead and how, for one pass; the columns of the trigger table.
+    """Who may lead and how, for one pass; the columns of the trigger table."""
 
-    Attributes:
-        barred: brokers that may not lead, whatever their status.
-        counted: brokers that count as active although still fenced.
-        preferred: a preferred election.
-        unclean: whether an unclean election is allowed.
-        elr: whether the build has ELR on.
-        unclean_shutdown: brokers that stopped uncleanly.
-        designated: elect exactly this broker, which may lead; None: an ordinary election.
-    """
-
-    barred: Brokers
-    counted: Brokers
-    preferred: bool
-    unclean: Truth
-    elr: Truth
-    unclean_shutdown: Brokers
-    designated: Word | None = None
+    barred: Brokers  # brokers that may not lead, whatever their status
+    counted: Brokers  # brokers that count as active although still fenced
+    preferred: bool  # a preferred election
+    unclean: Truth  # whether an unclean election is allowed
+    elr: Truth  # whether the build has ELR on
+    unclean_shutdown: Brokers  # brokers that stopped uncleanly
+    designated: Word | None = None  # elect exactly this broker, which may lead; None: an ordinary election
 
 
 @frozen
 class Pass:
-    """One build that a trigger asks for.
+    """One build that a trigger asks for."""
 
-    Attributes:
-        when: whether the trigger concerns the partition.
-        target: what it wants.
-        trigger: who may lead, and how.
-        placed: a broker, and the directory that the leader test takes its replica to be in; None: as it is.
-    """
-
-    when: Truth
-    target: Target
-    trigger: Trigger
+    when: Truth  # whether the trigger concerns the partition
+    target: Target  # what it wants
+    trigger: Trigger  # who may lead, and how
+    # a broker, and the directory that the leader test takes its replica to be in; None: as it is
     placed: tuple[Word, Word] | None = None
 
 

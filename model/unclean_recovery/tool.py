@@ -16,8 +16,7 @@ from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.rules.groups import UncleanRecoveryRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
-NOBODY = -1
-"""The choice where no replica can be chosen."""
+NOBODY = -1  # the choice where no replica can be chosen
 
 
 @frozen
@@ -41,8 +40,7 @@ class Answer:
     incarnation: Word = 0
 
 
-SILENT = Answer(False, False, -1, -1, -1)
-"""No answer."""
+SILENT = Answer(False, False, -1, -1, -1)  # no answer
 
 
 @rule("recovery.errors-are-no-candidates", source="unclean-recovery KIP, GetReplicaLogInfo",
@@ -137,43 +135,28 @@ def exits_zero(recovered: Sequence[Truth], interrupted: Truth, rules: UncleanRec
     return any_of(*enough)
 
 
-MOST_PARTITIONS = 1000
-"""Partitions of one request; further ones are not answered."""
-
-TopicPartition: TypeAlias = tuple[str, int]
-"""A topic by its name, and the index of a partition."""
+MOST_PARTITIONS = 1000  # partitions of one request; further ones are not answered
+TopicPartition: TypeAlias = tuple[str, int]  # a topic by its name, and the index of a partition
 
 NO_ERROR = "NONE"
 
 
 @frozen
 class ReplicaLog:
-    """A replica on a broker's disk.
+    """A replica on a broker's disk."""
 
-    Attributes:
-        current: the leader epoch that the broker knows of (PartitionLeaderEpoch).
-        written: the epoch of the last record, -1 in an empty log (KIP-966: LastWrittenLeaderEpoch).
-        length: the log end offset.
-        error: why the log cannot be read, or NO_ERROR.
-    """
-
-    current: int
-    written: int
-    length: int
-    error: str = NO_ERROR
+    current: int  # the leader epoch that the broker knows of (PartitionLeaderEpoch)
+    written: int  # the epoch of the last record, -1 in an empty log (KIP-966: LastWrittenLeaderEpoch)
+    length: int  # the log end offset
+    error: str = NO_ERROR  # why the log cannot be read, or NO_ERROR
 
 
 @frozen
 class Rights:
-    """What the caller may do.
+    """What the caller may do."""
 
-    Attributes:
-        cluster_action: CLUSTER_ACTION.
-        describe: topics with DESCRIBE; None: all of them.
-    """
-
-    cluster_action: bool = True
-    describe: frozenset[str] | None = None
+    cluster_action: bool = True  # CLUSTER_ACTION
+    describe: frozenset[str] | None = None  # topics with DESCRIBE; None: all of them
 
     def describes(self, topic: str) -> bool:
         """Whether a topic may be described."""
@@ -182,31 +165,21 @@ class Rights:
 
 @frozen
 class LogInfo:
-    """One row of a response; `log` is None where there is an error.
-
-    Attributes:
-        broker_epoch: that of the whole response.
-    """
+    """One row of a response; `log` is None where there is an error."""
 
     place: TopicPartition
     error: str
     log: ReplicaLog | None
-    broker_epoch: int
+    broker_epoch: int  # that of the whole response
 
 
 @frozen
 class LogInfoResponse:
-    """A response.
+    """A response."""
 
-    Attributes:
-        broker_epoch: of the broker that answers.
-        has_more_data: whether partitions were asked for that are not answered.
-        rows: the first partitions, in the order asked for.
-    """
-
-    broker_epoch: int
-    has_more_data: bool
-    rows: tuple[LogInfo, ...]
+    broker_epoch: int  # of the broker that answers
+    has_more_data: bool  # whether partitions were asked for that are not answered
+    rows: tuple[LogInfo, ...]  # the first partitions, in the order asked for
 
 
 def replica_log_info(
@@ -243,16 +216,12 @@ def _told(log: ReplicaLog | None, place: TopicPartition, rights: Rights) -> tupl
     return log.error, log if log.error == NO_ERROR else None
 
 
-ATTEMPTS = 3
-"""Default of --recovery-election-attempts: retries of one request."""
+ATTEMPTS = 3  # default of --recovery-election-attempts: retries of one request
 
 NOT_NEEDED = "ELECTION_NOT_NEEDED"
-NOT_SERVED = "NOT_SERVED"
-"""In place of an error: the response does not name the partition."""
-INTERRUPTED = "INTERRUPTED"
-"""In place of an error: a signal came before the request was sent."""
-TRANSIENT = "NOT_CONTROLLER"
-"""What a request that fails transiently is answered with."""
+NOT_SERVED = "NOT_SERVED"  # in place of an error: the response does not name the partition
+INTERRUPTED = "INTERRUPTED"  # in place of an error: a signal came before the request was sent
+TRANSIENT = "NOT_CONTROLLER"  # what a request that fails transiently is answered with
 
 
 @frozen
@@ -270,15 +239,10 @@ class Result:
 
 @frozen
 class Retries:
-    """Requests that fail transiently, and how often one may be sent again.
+    """Requests that fail transiently, and how often one may be sent again."""
 
-    Attributes:
-        failing: requests that fail from now on, before one is served.
-        attempts: retries of each request.
-    """
-
-    failing: int = 0
-    attempts: int = ATTEMPTS
+    failing: int = 0  # requests that fail from now on, before one is served
+    attempts: int = ATTEMPTS  # retries of each request
 
     def sent(self) -> tuple[bool, Retries]:
         """Whether a request is served in the end, and what is left to fail."""
@@ -346,44 +310,29 @@ def succeeded(results: Sequence[Result], rules: UncleanRecoveryRules) -> bool:
     return bool(exits_zero([result.recovered(rules) for result in results], interrupted, rules))
 
 
-DURATION_MS = 30_000
-"""Default of --recovery-duration-ms."""
+DURATION_MS = 30_000  # default of --recovery-duration-ms
 
 
 @frozen
 class RemoteBroker:
-    """A broker as the operator's machine reaches it, which need not be how the controller does.
+    """A broker as the operator's machine reaches it, which need not be how the controller does."""
 
-    Attributes:
-        id: of the broker.
-        epoch: the broker epoch in its responses.
-        logs: the replicas that it has.
-        answer_ms: how long a response takes, at least 1; None: none ever comes.
-        failures: requests that fail before the first is answered; each takes as long.
-    """
-
-    id: int
-    epoch: int
-    logs: Mapping[TopicPartition, ReplicaLog] = field(factory=dict)
-    answer_ms: int | None = 1
-    failures: int = 0
+    id: int  # of the broker
+    epoch: int  # the broker epoch in its responses
+    logs: Mapping[TopicPartition, ReplicaLog] = field(factory=dict)  # the replicas that it has
+    answer_ms: int | None = 1  # how long a response takes, at least 1; None: none ever comes
+    failures: int = 0  # requests that fail before the first is answered; each takes as long
 
 
 @frozen
 class Finding:
-    """What the tool learnt of one partition.
+    """What the tool learnt of one partition."""
 
-    Attributes:
-        place: the partition.
-        replies: for each replica, in order, its broker and the row it answered, or None.
-        chosen: the broker to be designated, or NOBODY.
-        epoch: the broker epoch in which it answered, or None.
-    """
-
-    place: TopicPartition
+    place: TopicPartition  # the partition
+    # for each replica, in order, its broker and the row it answered, or None
     replies: tuple[tuple[int, LogInfo | None], ...]
-    chosen: int
-    epoch: int | None
+    chosen: int  # the broker to be designated, or NOBODY
+    epoch: int | None  # the broker epoch in which it answered, or None
 
 
 @rule("recovery.asks-until-whole", source="unclean-recovery KIP, HasMoreData",

@@ -40,17 +40,11 @@ _NO_NAME = re.compile(r"[|\\]|'\Z|, (argument|guard|bound|next|step): ")
 
 @frozen
 class Certificate:
-    """What a proof has shown.
+    """What a proof has shown."""
 
-    Attributes:
-        invariants: ids of the invariants and lemmas that are proven; together they are inductive.
-        steps: ids of the step properties that are proven.
-        text: the definition of the system and of these claims.
-    """
-
-    invariants: tuple[str, ...]
-    steps: tuple[str, ...]
-    text: str
+    invariants: tuple[str, ...]  # ids of the invariants and lemmas that are proven; together they are inductive
+    steps: tuple[str, ...]  # ids of the step properties that are proven
+    text: str  # the definition of the system and of these claims
 
 
 def certificate(proof: Proof) -> Certificate | None:

@@ -22,19 +22,12 @@ def places(count: int) -> list[Any]:
 
 @frozen
 class DefinedSet:
-    """A set whose size is asked for.
+    """A set whose size is asked for."""
 
-    Attributes:
-        name: of its definition.
-        size: of it, where it is given the outer places.
-        given: the outer places that it depends on, and a place.
-        member: the truth that the place is a member.
-    """
-
-    name: str
-    size: Any
-    given: tuple[Any, ...]
-    member: Any
+    name: str  # of its definition
+    size: Any  # of it, where it is given the outer places
+    given: tuple[Any, ...]  # the outer places that it depends on, and a place
+    member: Any  # the truth that the place is a member
 
 
 class DefiningReader(Z3Reader):

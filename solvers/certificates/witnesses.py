@@ -18,15 +18,10 @@ from kraftcheck.solvers.smt.z3terms import value_of
 
 @frozen
 class Witness:
-    """A state in its domains, and perhaps an instance of an action there.
+    """A state in its domains, and perhaps an instance of an action there."""
 
-    Attributes:
-        state: its leaves.
-        action: the action with the leaves of its arguments; None where a state is enough.
-    """
-
-    state: tuple[int, ...]
-    action: ModelAction | None = None
+    state: tuple[int, ...]  # its leaves
+    action: ModelAction | None = None  # the action with the leaves of its arguments; None where a state is enough
 
 
 class Witnesses:

@@ -6,7 +6,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.properties.elections.outsiders import able_to_lead, change, needed_isr
+from kraftcheck.properties.elections.outsiders import able_to_lead, change, needed_isr, stopped_cleanly
 from kraftcheck.properties.kinds import always, step
 
 
@@ -149,7 +149,7 @@ def _candidate_kept(t: Step) -> Truth:
     if t.action == "unregister":
         clean = clean.minus(clean.just(t.arguments["broker"]))
     if t.action == "new_incarnation":
-        clean = choose(t.arguments["clean"], clean, clean.minus(clean.just(t.arguments["broker"])))
+        clean = choose(stopped_cleanly(t), clean, clean.minus(clean.just(t.arguments["broker"])))
     # What the leader proposes has all data, so a reassignment may complete to it.
     able = before.isr.plus(before.elr)
     able = able.plus(t.arguments["isr"]) if t.action == "alter_partition" else able
@@ -163,7 +163,7 @@ def _unclean_stop(t: Step) -> Truth:
     broker = t.arguments["broker"]
     # Without ELR the last member stays in the ISR, whatever it has lost.
     stays = all_of(negate(t.before.elr_enabled), t.after.isr.has(broker))
-    return implies(negate(t.arguments["clean"]), any_of(stays, negate(t.after.isr.plus(t.after.elr).has(broker))))
+    return implies(negate(stopped_cleanly(t)), any_of(stays, negate(t.after.isr.plus(t.after.elr).has(broker))))
 
 
 def _clean_restart(t: Step) -> Truth:
@@ -172,4 +172,4 @@ def _clean_restart(t: Step) -> Truth:
     broker = t.before.elr.just(t.arguments["broker"])
     # While ISR and ELR together hold the broker, a clean stop gives no reason to forget it.
     kept = t.before.elr.keep(broker).within(t.after.elr)
-    return implies(all_of(t.before.elr_enabled, t.arguments["clean"], negate(change(t).gives_up())), kept)
+    return implies(all_of(t.before.elr_enabled, stopped_cleanly(t), negate(change(t).gives_up())), kept)

@@ -112,6 +112,11 @@ def changed(before: Elections, after: Elections, action: str) -> Change:
     return Change(before, after, action, before.isr.none(), before.isr.none())
 
 
+def stopped_cleanly(t: Step) -> Truth:
+    """Whether a new incarnation follows a clean stop that the controller can know of."""
+    return all_of(t.arguments["clean"], t.before.registered.has(t.arguments["broker"]))
+
+
 def change(t: Step) -> Change:
     """A step of `elections`."""
     found = changed(t.before, t.after, t.action)
@@ -121,7 +126,7 @@ def change(t: Step) -> Change:
     if t.action == "unregister":
         return evolve(found, lost=found.lost.just(t.arguments["broker"]))
     if t.action == "new_incarnation":
-        return evolve(found, lost=choose(t.arguments["clean"], found.lost, found.lost.just(t.arguments["broker"])))
+        return evolve(found, lost=choose(stopped_cleanly(t), found.lost, found.lost.just(t.arguments["broker"])))
     return found
 
 

@@ -237,7 +237,7 @@ def actions(setting: Setting) -> list[Action]:
         Action("unfence", do.unfence, unfencing(setting), each, "handleBrokerUnfenced"),
         Action("controlled_shutdown", do.controlled_shutdown, running, each, "handleBrokerInControlledShutdown"),
         Action("unregister", do.unregister, registered_and, each, "handleBrokerUnregistered"),
-        Action("new_incarnation", do.new_incarnation, None, {**each, "clean": (False, True), "dirs": dir_sets},
+        Action("new_incarnation", do.register, None, {**each, "clean": (False, True), "dirs": dir_sets},
                "registerBroker, handleBrokerUncleanShutdown"),
         Action("assign", do.assign, may_assign, {**each, "directory": _assignable(setting)},
                "handleAssignReplicasToDirs"),

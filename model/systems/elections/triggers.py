@@ -243,6 +243,13 @@ class Triggers:
         )
         return self.finish(state, after, done)
 
+    def register(self, state: Elections, broker: Word, clean: Truth, dirs: BrokerSet) -> Outcome:
+        """The same of any broker: it states a clean stop by the epoch on file, and unregistered it has none there.
+
+        Source: `ClusterControlManager.registerBroker`, Kafka 4.0.0.
+        """
+        return self.new_incarnation(state, broker, all_of(clean, state.registered.has(broker)), dirs)
+
     def directories_offline(self, state: Elections, broker: Word, failed: BrokerSet) -> Outcome:
         """A heartbeat reports failed directories."""
         done = self.decided(state, self._failure(state, state.partition(), broker, failed))

@@ -99,7 +99,8 @@ class Indexing:
             return state.dead.has(arguments["broker"])
         if action != "new_incarnation":
             return False
-        visits = visits_elr(arguments["clean"], state.controller.elr_enabled, self.rules.partition)
+        clean = all_of(arguments["clean"], state.controller.registered.has(arguments["broker"]))
+        visits = visits_elr(clean, state.controller.elr_enabled, self.rules.partition)
         return all_of(state.dead.has(arguments["broker"]), visits)
 
     def delete(self, state: ElrIndexed) -> Outcome:

@@ -555,7 +555,7 @@ public final class TourDriver {
                 .setBrokerId(broker).setClusterId(ControlManagers.CLUSTER)
                 .setIncarnationId(incarnation)
                 .setLogDirs(dirsOf(broker, dirs))
-                .setPreviousBrokerEpoch(clean && old != null ? old.epoch() : -1);
+                .setPreviousBrokerEpoch(clean ? (old == null ? 0 : old.epoch()) : -1);
             supported.forEach((name, range) -> request.features().add(
                 new BrokerRegistrationRequestData.Feature().setName(name)
                     .setMinSupportedVersion(range.min()).setMaxSupportedVersion(range.max())));

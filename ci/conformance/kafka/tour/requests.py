@@ -131,8 +131,6 @@ def request_of(system: str, action: Action, rules: RuleSet) -> RequestRule | Non
 def _of_elections(name: str) -> RequestRule:
     def request(before: Any, after: Any, arguments: Mapping[str, Any]) -> ManagerRequest:
         columns = {column: _plain(value) for key, value in arguments.items() for column in ARGUMENTS[key]}
-        if name == "new_incarnation":  # Of a broker that is not on file there is no epoch to have stopped with.
-            columns["possible"] = negate(all_of(arguments["clean"], negate(before.registered.has(arguments["broker"]))))
         return ManagerRequest(name, **columns)
 
     return request

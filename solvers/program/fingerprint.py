@@ -22,7 +22,7 @@ COMMUTATIVE = frozenset({"and", "or", "eq", "add", "band", "bor"})
 
 def fingerprint(program: Program) -> str:
     """SHA-256 of everything that a run of the program can show."""
-    meaning = _meanings(program.graph)
+    meaning = meanings(program.graph)
     text = hashlib.sha256()
 
     def put(role: str, *terms: Term) -> None:
@@ -60,7 +60,7 @@ class Meaning:
     @classmethod
     def of(cls, program: Program) -> Meaning:
         """The meaning of a program."""
-        digests = _meanings(program.graph)
+        digests = meanings(program.graph)
 
         def digest(what: str, *terms: Term) -> str:
             return hashlib.sha256(" ".join([what, *(digests[term.index] for term in terms)]).encode()).hexdigest()[:16]
@@ -102,7 +102,7 @@ def _never(kind: Kind) -> bool:
     return any(term.op == "const" and not term.value for term in kind.guard.values())
 
 
-def _meanings(graph: Graph) -> list[str]:
+def meanings(graph: Graph) -> list[str]:
     """A digest of each term by itself, whatever else the graph holds; arguments come before what they are in."""
     found: list[str] = []
     for node in graph.nodes:

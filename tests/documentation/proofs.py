@@ -1,13 +1,18 @@
 """docs/reference/proofs.md: which property is proven for which numbers of brokers, records and epochs, from runs.
 
-`python -m tests.documentation.proofs docs/reference/proofs.json RUN.json...` puts runs into the data.
+`python -m tests.documentation.proofs docs/reference/proofs.json RUN.json...` puts runs into the data. A proof that is
+longer than a run has sittings: `python -m tests.documentation.proofs docs/reference/proofs.json SECONDS COMMAND` asks
+those queries of a column, named by its command, that are not known to hold.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,13 +25,17 @@ from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import Range, Slot
 from kraftcheck.model.language.system import ANY, Bound, Setting, is_any, spelled
+from kraftcheck.model.language.terms import Term
 from kraftcheck.model.rules.ruleset import PRESETS, parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.program.fingerprint import Meaning
+from kraftcheck.solvers.program.fingerprint import Meaning, meanings
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
-from kraftcheck.solvers.smt.queries import PROVEN
+from kraftcheck.solvers.smt.induction import chunks_of, obligations
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, ObligationAnswer, Questions
+from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
+from kraftcheck.solvers.smt.worker import proof_worker
 from tests.solvers.hypothesis.long_runs import PASSING, PREFERRED
 
 WALKS, STEPS = 400, 150
@@ -120,6 +129,8 @@ class ProofRun:
         searched: what was explored beside it, and refutes nothing.
         used: by claim, lemmas among them, the other invariants that its proof named, in one line. Empty, but for the
             first run of a system.
+        held: of a proof in sittings, by action the digests of the queries that hold; each says all that was asked.
+        open: by action the claims, in one line, that a sitting has asked for in vain.
     """
 
     system: str
@@ -136,6 +147,8 @@ class ProofRun:
     solver: str = ""
     searched: tuple[str, ...] = ()
     used: Mapping[str, str] = field(factory=dict)
+    held: Mapping[str, str] = field(factory=dict)
+    open: Mapping[str, str] = field(factory=dict)
 
     def request(self) -> ProofRequest:
         """The request that proves it again."""
@@ -151,19 +164,68 @@ class ProofRun:
         theory = self.request().build()
         now = Meaning.of(theory.program)
         offered = [claim.id for claim in theory.claims if claim.id not in theory.lemmas]
+        if self.held:
+            return self._with_held(asked(theory), theory, now, offered)
         judged = self.verdicts if self.behaviour == now.behaviour else {}
         same = {claim for claim in judged if self.claims.get(claim) == now.claims.get(claim)}
         return evolve(self, verdicts={claim: judged[claim] if claim in same else NOT_ASKED for claim in offered})
 
-    def beside(self, before: ProofRun | None) -> ProofRun:
-        """The run with what an earlier one of the same rules says of other claims, or has proven."""
-        if before is None or before.behaviour != self.behaviour or not {*before.verdicts} - {*self.verdicts}:
-            return self
-        told = {claim: verdict for claim, verdict in self.verdicts.items()
-                if not (HOLD in verdict and before.verdicts.get(claim) == "proven")}  # fmt: skip
-        claims = {**before.claims, **{claim: self.claims[claim] for claim in told}}
-        return evolve(self, verdicts={**before.verdicts, **told}, claims=claims, used={**before.used, **self.used},
-                      queries=before.queries + self.queries, seconds=before.seconds + self.seconds)  # fmt: skip
+    def _with_held(
+        self, queries: Mapping[Obligation, str], theory: Theory, now: Meaning, offered: Sequence[str]
+    ) -> ProofRun:
+        """The run of sittings with what the queries that hold say: all claims are proven once all queries hold."""
+        known = self._known()
+        holds = [one for one, digest in queries.items() if digest in known]
+        counts, of = (Counter(one.claim for one in some) for some in (holds, queries))
+        held = {action: " ".join(sorted(queries[one] for one in holds if one.action == action))
+                for action in sorted({one.action for one in holds})}  # fmt: skip
+        waits = {(claim, action) for action, claims in self.open.items() for claim in claims.split()}
+        still = [one for one in queries if (one.claim, one.action) in waits and one not in holds]
+        waiting = {one.action: " ".join(other.claim for other in still if other.action == one.action) for one in still}
+        verdicts = {claim: f"{HOLD}{counts[claim]} of {of[claim]}" for claim in offered}
+        return evolve(
+            self, behaviour=now.behaviour, claims={claim: now.claims[claim] for claim in offered}, held=held,
+            open=waiting, searched=self.searched if self.behaviour == now.behaviour else (),
+            verdicts=dict.fromkeys(offered, "proven") if len(holds) == len(queries) else verdicts,
+            queries=sum(one.claim not in DOMAINS for one in holds),
+        )  # fmt: skip
+
+    def _known(self) -> set[str]:
+        """The digests of the queries that hold."""
+        return {digest for digests in self.held.values() for digest in digests.split()}
+
+    def sat(self, seconds: float, effort: Effort) -> Iterator[ProofRun]:
+        """The run after each batch of queries that are not known to hold, for so many seconds; the open ones last.
+
+        All are asked with every invariant assumed, as in the first round of a proof. So once all hold it is a proof.
+        """
+        end, theory, builders = time.monotonic() + seconds, self.request().build(), self.request().builders()
+        queries, known, run = asked(theory), self._known(), self
+        worker = proof_worker(theory, builders, effort, time.monotonic)
+        assumed = [claim.id for claim in theory.invariants]
+        pending = [one for one, digest in queries.items() if digest not in known]
+        waits = [one for one in pending if one.claim in self.open.get(one.action, "").split()]
+        for batch in (*chunks_of([one for one in pending if one not in waits]), *chunks_of(waits)):
+            begun = time.monotonic()
+            if begun > end:
+                return
+            answers = worker.answer(batch, assumed)
+            run = run.told(answers, queries, time.monotonic() - begun)
+            yield run
+
+    def told(self, answers: Sequence[ObligationAnswer], queries: Mapping[Obligation, str], seconds: float) -> ProofRun:
+        """The run with some answers more. Domains hold where no other field leaves its own than those of the run."""
+        held = {action: set(digests.split()) for action, digests in self.held.items()}
+        open_ = {action: set(claims.split()) for action, claims in self.open.items()}
+        for answer in answers:
+            one = answer.obligation
+            if answer.result == PROVEN and not answer.faults and {*answer.fields} <= {*self.left_out}:
+                held.setdefault(one.action, set()).add(queries[one])
+                open_.get(one.action, set()).discard(one.claim)
+            else:
+                open_.setdefault(one.action, set()).add(one.claim)
+        lines = ({action: " ".join(sorted(some)) for action, some in of.items() if some} for of in (held, open_))
+        return evolve(self, held=next(lines), open=next(lines), seconds=round(self.seconds + seconds))
 
     def command(self) -> str:
         """The command that proves it again."""
@@ -191,12 +253,11 @@ def run_of(document: Mapping[str, Any]) -> ProofRun:
     if document["system"] not in SYSTEMS:
         raise Refusal("a run of a system of one's own says nothing for this table")
     bounds = {name: spelled(ANY) if value is None else value for name, value in document["bounds"].items()}
-    asked = [claim for claim in document["claims"] if document["complete"] or claim["queries"]]
-    claims = [claim for claim in asked if claim["kind"] != "lemma"]
+    claims = [claim for claim in document["claims"] if claim["kind"] != "lemma" and document["complete"]]
     solvers = [solver for solver in (document["engine"], document["second_solver"]) if solver]
     return ProofRun(
         document["system"], document["scope"], document["rules"], document["engine"], bounds,
-        {claim["id"]: _verdict(claim, document["complete"]) for claim in claims},
+        {claim["id"]: "proven" if claim["verdict"] == "holds" else claim["verdict"] for claim in claims},
         tuple(document["bounded_by"]), sum(len(claim["queries"]) for claim in document["claims"]),
         document["behaviour"], {claim["id"]: claim["digest"] for claim in claims}, round(document["seconds"]),
         " and ".join(f"{solver} {document['versions'][solver]}" for solver in solvers), tuple(document["searched"]),
@@ -205,15 +266,33 @@ def run_of(document: Mapping[str, Any]) -> ProofRun:
 
 
 HOLD = "queries that hold: "
-"""What says of a claim that a run was cut at how much of it is proven."""
+"""What says of a claim of a proof in sittings how many of its queries hold, of how many: that is no proof."""
 
 
-def _verdict(claim: Mapping[str, Any], complete: bool) -> str:
-    """The verdict on a claim; of one that a run was cut at, how many queries hold, and which have no proof."""
-    if complete:
-        return "proven" if claim["verdict"] == "holds" else str(claim["verdict"])
-    open_ = [query["action"] for query in claim["queries"] if query["result"] != PROVEN]
-    return f"{HOLD}{len(claim['queries']) - len(open_)}" + (f"; open: {', '.join(open_)}" if open_ else "")
+def asked(theory: Theory) -> dict[Obligation, str]:
+    """Every query of a proof that assumes all invariants, with a digest of its premises and its goal."""
+    queries, program, state_truths = Questions(theory), theory.program, theory.state_truths()
+    every = obligations(theory, [*(claim.id for claim in theory.claims), *DOMAINS])
+    goals = {one: queries.goals(one) for one in every}
+    bounds = {kind.action.name: queries.bounds_of(kind.action.name) for kind in program.kinds}
+    found = meanings(program.graph)
+
+    def digest(*of: Any) -> str:
+        return hashlib.sha256(repr(of).encode()).hexdigest()
+
+    def said(terms: Mapping[str, Term]) -> list[tuple[str, str]]:
+        return sorted((name, found[term.index]) for name, term in terms.items())
+
+    numbers = program.graph.notes.numbers
+    shape = digest(program.layout.slots, [found[term.index] for term in program.state], said(numbers))
+    premises = {INITIATION: digest(shape, program.initial, said(program.initially))}
+    for kind in program.kinds:
+        name = kind.action.name
+        variables = [found[term.index] for term in kind.variables]
+        parts = (said(state_truths), said(kind.guard), said(kind.allowed), said(bounds[name]), variables)
+        premises[name] = digest(shape, *parts)
+    goal_digests = {one: [found[term.index] for term in terms] for one, terms in goals.items()}
+    return {one: digest(one.claim, one.action, premises[one.action], goal_digests[one])[:12] for one in every}
 
 
 def _others(claim: Mapping[str, Any]) -> list[str]:
@@ -270,10 +349,11 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
         "system: bounds, what is left out, and where runs begin; above it the fields of a state.",
         "A nightly test proves again what a column says is proven. To add one: `kraftcheck prove`",
         "with `--json RUN.json`, then `python -m tests.documentation.proofs docs/reference/proofs.json RUN.json`, and",
-        "`python -m tests.documentation`. A run with `--max-time` may be cut: of a claim that it was cut at, the table",
-        "says how many queries hold, each with every invariant assumed, which proves nothing yet. More runs of the",
-        "same rules, each with some `--property`, are put beside it. [Proofs](../explanation/proofs.md) has the",
-        "theorems, and what they assume.",
+        "`python -m tests.documentation`. A proof that is longer than a run has sittings, each of which asks what is",
+        "not known to hold: `python -m tests.documentation.proofs docs/reference/proofs.json SECONDS COMMAND`, with",
+        "the command of its column. A query is known by a digest of its premises and its goal, so that a change of",
+        "the rules leaves those that it does not touch. Until all hold, the table says of how many that is so, which",
+        "proves nothing yet. [Proofs](../explanation/proofs.md) has the theorems, and what they assume.",
     )  # fmt: skip
     for system in dict.fromkeys(run.system for run in runs):
         columns = [run for run in runs if run.system == system]
@@ -314,6 +394,8 @@ def statement(run: ProofRun) -> Iterator[str]:
             for when, names in (("in each", _zero(program, ever=True)), ("always", _zero(program, ever=False)))
             if names
         )
+    if run.open:
+        yield "asked, and no answer: " + "; ".join(f"`{a}`: {of.replace(' ', ', ')}" for a, of in run.open.items())
     if run.left_out:
         yield f"steps beyond the bound on {', '.join(f'`{path}`' for path in run.left_out)} are left out"
     if given := reported(run.system, run.scope, run.rules):
@@ -383,23 +465,32 @@ def reported(name: str, scope: str, rules: str) -> Mapping[str, tuple[str, ...]]
 
 def document(runs: Sequence[ProofRun]) -> list[dict[str, Any]]:
     """The runs as plain values."""
-    return [{name: getattr(run, name) for name in ProofRun.__annotations__} for run in runs]
+    every = [{name: getattr(run, name) for name in ProofRun.__annotations__} for run in runs]
+    return [{name: value for name, value in one.items() if value or name not in ("held", "open")} for one in every]
 
 
 def main(words: Sequence[str]) -> None:
-    """Put runs into a table's data.
+    """Put runs into a table's data, or ask queries of a column for some seconds.
+
+    Args:
+        words: the data, and documents of runs; or the data, seconds, and the words of a column's command.
 
     Raises:
         Refusal: for a run that calls a bound any which no run in its scope was seen to exceed.
     """
-    table, *files = map(Path, words)
-    runs = read_runs(table) if table.exists() else []
-    for run in [run_of(read_json(file)) for file in files]:
+    table, *rest = words
+    runs = read_runs(Path(table)) if Path(table).exists() else []
+    if rest and rest[0].isdigit():
+        (begun,) = (run for run in runs if run.command() == " ".join(rest[1:]))
+        for run in begun.sat(float(rest[0]), Effort(timeout=120, solver=begun.engine)):
+            write_json(table, document(merged(runs, [run])))
+        runs, rest = read_runs(Path(table)), []
+    for run in [run_of(read_json(Path(file))) for file in rest]:
         if missing := freed_by(run.request()).unreached():
             names = ", ".join(missing)
             raise Refusal(f"{run.command()}: {names} any: no run goes beyond what searches take; free more bounds")
-        runs = merged(runs, [run.beside(next((one for one in runs if one.key() == run.key()), None))])
-    write_json(str(table), document([run.as_of_now() for run in merged(runs, [])]))
+        runs = merged(runs, [run])
+    write_json(table, document([run.as_of_now() for run in runs]))
 
 
 if __name__ == "__main__":

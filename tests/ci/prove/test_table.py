@@ -17,12 +17,14 @@ from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import EVERY, expected
-from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, ObligationAnswer
+from kraftcheck.solvers.smt.theory import DOMAINS
 from tests.documentation import proofs as table
 from tests.documentation.proofs import (
     NOT_ASKED,
     Freed,
     ProofRun,
+    asked,
     column_heads,
     document,
     freed_by,
@@ -149,25 +151,67 @@ def test_what_is_no_proof_is_no_column() -> None:
         run_of({"command": "prove", "claims": [], "complete": True, "system": "mine"})
 
 
-def test_a_run_that_was_cut_proves_nothing(tmp_path: Path) -> None:
-    """Its claims say how many queries hold and which do not, and are put beside what other runs have proven."""
-    words = ("prove", "elections", "--scope", "tiny", "--rules", "fixed", "--quiet", "--workers", "1", "--json", "-")
-    whole = kraftcheck(*words, "--property", "replicas-distinct", "--property", "leader-in-isr").document()
-    cut = json.loads(json.dumps(whole)) | {"complete": False}
-    of, other = (claim for claim in cut["claims"] if claim["kind"] != "lemma")
-    other["queries"], of["queries"][0]["result"] = [], "unknown"
-    said, proven, (first, *others) = run_of(cut), run_of(whole), of["queries"]
-    assert said.verdicts == {of["id"]: f"queries that hold: {len(others)}; open: {first['action']}"}
-    assert said.beside(proven).verdicts == proven.verdicts
-    assert said.beside(evolve(proven, verdicts={other["id"]: "proven"})).verdicts == {
-        other["id"]: "proven", **said.verdicts}  # fmt: skip
-    assert said.beside(evolve(proven, behaviour="of yesterday")) == said
-    places = [tmp_path / name for name in ("table.json", "whole.json", "cut.json")]
-    for place, document_ in zip(places[1:], (whole, cut), strict=True):
-        place.write_text(json.dumps(document_))
-    main([*map(str, places)])
-    (run,) = read_runs(places[0])
-    assert {*run.verdicts.values()} == {"proven", NOT_ASKED}
+IDS = ProofRun("broker-ids", "tiny", "fixed", "z3", {}, {}, (), 0)
+"""A column of which nothing is known yet."""
+
+
+def in_sittings(run: ProofRun) -> ProofRun:
+    """A column after a sitting that asks all that is not known to hold."""
+    return [*run.sat(60, Effort(timeout=60))][-1].as_of_now()
+
+
+def test_a_run_that_was_cut_proves_nothing() -> None:
+    """Of what a run was cut at the column says nothing: sittings ask it."""
+    words = ("prove", "broker-ids", "--scope", "sessions", "--rules", "fixed", "--quiet", "--workers", "1", "--json")
+    cut = kraftcheck(*words, "-", "--search", "0").document() | {"complete": False}
+    assert set(run_of(cut).as_of_now().verdicts.values()) == {NOT_ASKED}
+
+
+def test_a_proof_in_sittings_is_one_once_all_queries_hold() -> None:
+    """A column is proven when every query is known to hold; if one is not, no claim is, and a sitting asks that."""
+    whole = in_sittings(IDS)
+    assert set(whole.verdicts.values()) == {"proven"}
+    assert whole.as_of_now() == whole
+    theory = IDS.request().build()
+    assert sum(len(digests.split()) for digests in whole.held.values()) == len(asked(theory))
+    rest, lost = whole.held["decide"].split()[1:], whole.held["decide"].split()[0]
+    less = evolve(whole, held={**whole.held, "decide": " ".join(rest)}).as_of_now()
+    assert all(verdict.startswith("queries that hold: ") for verdict in less.verdicts.values())
+    (batch,) = less.sat(60, Effort(timeout=60))
+    assert batch.as_of_now().verdicts == whole.verdicts
+    assert lost in batch.held["decide"]
+
+
+def test_other_rules_leave_the_queries_that_they_do_not_touch() -> None:
+    """Under other rules of one action the queries of others still hold; what that action does is to be asked again."""
+    whole = in_sittings(IDS)
+    other = evolve(whole, rules="fixed+configured-id-wins").as_of_now()
+    assert {**other.held, "decide": ""} == {**whole.held, "decide": ""}
+    assert len(other.held["decide"]) < len(whole.held["decide"])
+    assert "proven" not in other.verdicts.values()
+    assert set(in_sittings(other).verdicts.values()) == {"proven"}
+
+
+def test_a_query_is_told_by_all_that_it_asks() -> None:
+    """No two queries of a proof have one digest, and another bound of a field changes them all."""
+    few, more = (asked(evolve(IDS, bounds={"machines": number}).request().build()) for number in (2, 3))
+    assert len({*few.values()}) == len(few)
+    assert not {*few.values()} & {*more.values()}
+
+
+def test_an_answer_about_domains_holds_where_no_other_field_is_left() -> None:
+    """A step that may leave a field's domain, which the column does not say, leaves the column open."""
+    queries = asked(IDS.request().build())
+    domains = next(one for one in queries if one.claim in DOMAINS)
+    for fields, faults, held in (((), (), True), (("ids",), (), False), ((), ("ids",), False)):
+        answer = ObligationAnswer(domains, PROVEN, 0.0, fields=fields, faults=faults)
+        run = IDS.told([answer], queries, 0.0)
+        assert (run.held == {domains.action: queries[domains]}) == held
+        assert (run.open == {domains.action: domains.claim}) == (not held)
+    assert evolve(IDS, left_out=("ids",)).told([evolve(answer, fields=("ids",), faults=())], queries, 0.0).held
+    open_ = IDS.told([evolve(answer, result=UNDECIDED, faults=())], queries, 0.0)
+    assert not open_.held
+    assert any(f"asked, and no answer: `{domains.action}`: " in text for text in statement(open_))
 
 
 def test_the_table_is_of_properties_that_there_are() -> None:

@@ -222,7 +222,7 @@ DISK = Benchmark(
     SPACE,
     note="medians of {runs}; CPU s is of the whole process; ratio: by that of the first; B/state: in memory, of\n"
     "visited states; file B: in files",
-)  # fmt: skip
+)
 
 
 def _beside_spark(words: str, handover: int = 200_000, memory: str = "1g", cores: Sequence[int] = (2,)) -> Case:

@@ -244,9 +244,7 @@ def other_rules(chosen: Subject, pictures: PictureOptions) -> Subject | None:
     return subject(chosen.whole, chosen.setting.scope, chosen.setting.bounds, beside)
 
 
-def draw(
-    trace: Trace, traced: Program, chosen: Subject, other: Subject | None, pictures: PictureOptions
-) -> list[Path]:  # fmt: skip
+def draw(trace: Trace, traced: Program, chosen: Subject, other: Subject | None, pictures: PictureOptions) -> list[Path]:
     """Draw a trace in the formats that are wanted; the files written."""
     if not pictures.targets:
         return []

@@ -96,7 +96,7 @@ class KafkaComparison(Comparison):
 
 def compare_with_kafka(
     rules: Subject, side: str, managed: int, budget: SearchBudget, native: Callable[..., Exploration]
-) -> KafkaComparison:  # fmt: skip
+) -> KafkaComparison:
     """Explore a rule set, and the same system whose controller is a build's own managers.
 
     Args:
@@ -214,7 +214,7 @@ def mended(finding: str, other: str | System) -> str:
 @options.quiet
 def diff_command(
     a: str, b: str, words: tuple[str, ...], target: str | None, picture: Path | None, **flags: Any
-) -> None:  # fmt: skip
+) -> None:
     """Compare two rule sets, or a system of your own with one: promises that change, and the first other decision.
 
     A and B are rule sets of SYSTEM (default elections), or changed systems, FILE.py:SYSTEM, with +CHOICE after it where

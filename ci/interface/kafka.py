@@ -214,9 +214,7 @@ def diff(
     return Report(found.exit_code, found.document(), screen.text())
 
 
-def _searching(
-    traced: Program, budget: SearchBudget, search: Callable[..., Exploration] = search
-) -> Exploration:  # fmt: skip
+def _searching(traced: Program, budget: SearchBudget, search: Callable[..., Exploration] = search) -> Exploration:
     return interruptible(lambda stop: search(traced, budget, stop))
 
 

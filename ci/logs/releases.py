@@ -17,9 +17,7 @@ NEWEST_LEVELS = {
 
 OLDEST = min(NEWEST_LEVELS)  # the release whose rules those of older ones are compared with
 
-OLDER_LEVELS = {
-    "3.0 to 3.2": 3, "3.3": 7, "3.4": 8, "3.5": 11, "3.6": 14, "3.7": 19, "3.8": 20,
-}  # fmt: skip
+OLDER_LEVELS = {"3.0 to 3.2": 3, "3.3": 7, "3.4": 8, "3.5": 11, "3.6": 14, "3.7": 19, "3.8": 20}
 """The same of the lines of releases before them, whose classes are not conformed with. Source: `MetadataVersion`."""
 
 OLDER_CHOICES = {

@@ -210,9 +210,7 @@ def event_kind(name: str, action: str) -> str:
     """What kind of event a name is of: what `elections` calls it, else its words without names and numbers."""
     if action:
         return action
-    kinds = (
-        "create topic", "delete topic", "registers", "amends", "not read by replica logic", "bootstrap", "add ",
-    )  # fmt: skip
+    kinds = ("create topic", "delete topic", "registers", "amends", "not read by replica logic", "bootstrap", "add ")
     return next((kind.strip() for kind in kinds if kind in name), name)
 
 

@@ -41,7 +41,7 @@ PROSE = {"because", "leads again", "with loss", "until"}  # titles of columns of
 @click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the numbers in Prometheus' text format.")
 def status_command(
     log: Path, describe: bool, every: bool, follows: bool, target: str | None, metrics: str | None, **given: Any
-) -> None:  # fmt: skip
+) -> None:
     """What is broken at the end of a metadata log or snapshot, since when and why, and what to start first.
 
     What follows a start, a stop or an election is what the controller's rules decide. A

@@ -97,7 +97,7 @@ def _danger(row: Mapping[str, Any]) -> tuple[int, ...]:
 @click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the distances in Prometheus' text format.")
 def whatif_command(
     snapshot: Path, faults: int, every: bool, target: str | None, metrics: str | None, **given: Any
-) -> None:  # fmt: skip
+) -> None:
     """From the end of a metadata log or snapshot: which few faults take a partition offline, make it refuse producers
     that want all acknowledgements (acks=all), or lose data. The partitions in most danger come first.
 

@@ -165,18 +165,13 @@ def with_others(scores: Sequence[SystemScore], campaigns: Mapping[str, Campaign]
     ]
 
 
-def judgement(
-    system: str, row: Alive, judgements: Sequence[Judgement] = OPERATOR_JUDGEMENTS
-) -> Judgement | None:  # fmt: skip
+def judgement(system: str, row: Alive, judgements: Sequence[Judgement] = OPERATOR_JUDGEMENTS) -> Judgement | None:
     """What people said of exactly this change, where it lives; that a property is missing leaves it open.
 
     Of a condition that is dropped they said it in the load-bearing table.
     """
     of_conditions = JUDGEMENTS if row.is_condition else ()
-    judged = (
-        one for one in (*of_conditions, *judgements)
-        if row.is_condition or (one.part and one.change)
-    )  # fmt: skip
+    judged = (one for one in (*of_conditions, *judgements) if row.is_condition or (one.part and one.change))
     return next((one for one in judged if one.about(system, row.group, row.before, row.after)), None)
 
 

@@ -242,10 +242,9 @@ def judge_survivors(rows: Sequence[MutantRow]) -> list[MutantRow]:
     """The rows, survivors judged: by data, else by what other systems or the counts say."""
     carried = {identity(row): row for row in rows if not isinstance(row.outcome, Survived | Undecided)}
     return [
-        evolve(row, judgement=_judgement(row, carried.get(identity(row))))
-        if isinstance(row.outcome, Survived) else row
+        evolve(row, judgement=_judgement(row, carried.get(identity(row)))) if isinstance(row.outcome, Survived) else row
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def _judgement(row: MutantRow, other_row: MutantRow | None) -> tuple[str, str]:

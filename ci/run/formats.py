@@ -412,9 +412,9 @@ def _facts(run: JudgedRun) -> dict[str, str]:
 
 def _case(suite: ET.Element, run: JudgedRun, one: JudgedProperty) -> None:
     names = [run.subject.name, run.subject.setting.scope, run.subject.rules or ""]
-    case = ET.SubElement(suite, "testcase", {
-        "name": token(one.id), "classname": token(" ".join(filter(None, names))), "time": "0",
-    })  # fmt: skip
+    case = ET.SubElement(
+        suite, "testcase", {"name": token(one.id), "classname": token(" ".join(filter(None, names))), "time": "0"}
+    )
     if not one.passed:
         tag = "error" if _is_error(one) else "failure"
         message = f"{one.outcome()} ({one.sentence})"

@@ -89,9 +89,8 @@ def job_result(rows: Iterable[Any], cost: Mapping[str, float], bits: int) -> Job
     if sent != candidates:
         raise JobFailedError(f"a level's job gave {sent:,} candidates, of which {candidates:,} arrived")
     return JobResult(
-        tuple(files), level, frame_rows[:, :-2], expanded, least(claims),
-        cost={**cost, "candidates": candidates},
-    )  # fmt: skip
+        tuple(files), level, frame_rows[:, :-2], expanded, least(claims), cost={**cost, "candidates": candidates}
+    )
 
 
 @frozen

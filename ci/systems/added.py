@@ -319,8 +319,7 @@ class Made:
         Up to the first such decision, runs with the rule and without it are the same.
         """
         sides = (self._on_ints(setting), self._without(override)._on_ints(setting))
-        runs = ((other, random_run(one, seed, STEPS)) for seed in range(DRAWN)
-                for one, other in (sides, sides[::-1]))  # fmt: skip
+        runs = ((other, random_run(one, seed, STEPS)) for seed in range(DRAWN) for one, other in (sides, sides[::-1]))
         return sides[0].initial != sides[1].initial or any(
             not _decides_alike(other, found.step) for other, run in runs for found in run
         )

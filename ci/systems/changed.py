@@ -95,9 +95,7 @@ class ChangedSystem(System):
             raise ChangeError(f"{place}: what is so when {name} is on is {says!r}; say it in words")
         return self._and(Choice(name, place, says, ""))
 
-    def action(
-        self, given: Action | Callable[[Setting], Any], *, when: str = "", heals: bool = False
-    ) -> ChangedSystem:  # fmt: skip
+    def action(self, given: Action | Callable[[Setting], Any], *, when: str = "", heals: bool = False) -> ChangedSystem:
         """The system with one more event: that it happens is a goal, so that it cannot go unnoticed that it never does.
 
         Its guard and its effect get the state with the fields of one's own. An effect that gives a state alone reports
@@ -133,9 +131,7 @@ class ChangedSystem(System):
             raise ChangeError(f"{caller()}: {given!r} is no guard; give a function of the state and the arguments")
         return self._and(AddedGuard(f"guard of {action}", *_written(given), self._choice(when), action, given))
 
-    def field(
-        self, name: str, domain: Any, initial: Any, then: Callable[[Step], Any] | None = None
-    ) -> ChangedSystem:  # fmt: skip
+    def field(self, name: str, domain: Any, initial: Any, then: Callable[[Step], Any] | None = None) -> ChangedSystem:
         """The system with more state, which its own actions change, and what it asks may read.
 
         Args:

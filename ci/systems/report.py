@@ -103,9 +103,8 @@ def styled(verdict: PropertyVerdict) -> Text:
 
 
 def print_verdicts(
-    screen: Screen, judged: Sequence[PropertyVerdict], claims: Sequence[Property], verbose: bool,
-    shortest: bool = True,
-) -> None:  # fmt: skip
+    screen: Screen, judged: Sequence[PropertyVerdict], claims: Sequence[Property], verbose: bool, shortest: bool = True
+) -> None:
     """Print the verdicts, the worst first; unless everything is asked for, what holds is only counted."""
     listed = in_order(judged, verbose)
     if listed:

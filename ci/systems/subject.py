@@ -147,7 +147,7 @@ def expression_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def expression_properties(
     name: str, system: System, setting: Setting, expressions: Expressions
-) -> tuple[Property, ...]:  # fmt: skip
+) -> tuple[Property, ...]:
     """What expressions add to a system; raises Refusal for one that does not fit the state, or is a property's id."""
     if expressions == Expressions():
         return ()
@@ -163,9 +163,7 @@ def expression_properties(
     return added
 
 
-def judged(
-    claims: Sequence[Property], added: Sequence[Property], ids: Sequence[str]
-) -> tuple[Property, ...]:  # fmt: skip
+def judged(claims: Sequence[Property], added: Sequence[Property], ids: Sequence[str]) -> tuple[Property, ...]:
     """The properties to judge of those of a system and those that are added: all, or the ids that --property names.
 
     What is added is judged in any case, unless it is named too.

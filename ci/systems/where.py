@@ -196,7 +196,7 @@ def _likeness(word: str, known: set[str]) -> int:
 
 def document(
     words: str, found: Sequence[Entry], stated: Sequence[Statement], changes: Sequence[str] = ()
-) -> dict[str, object]:  # fmt: skip
+) -> dict[str, object]:
     """The answer for programs; of a changed system with its changes."""
     rows = [{**attrs.asdict(one), "class": one.kind, "shown": as_rows(one)} for one in stated]
     return {

@@ -451,7 +451,7 @@ def _answered(
 
 def _outcome(
     asking: _Asking, base: str, wanted: str | None, say: Callable[[list[str]], None], budget: SearchBudget, quiet: bool
-) -> _Outcome:  # fmt: skip
+) -> _Outcome:
     """Ask, name and explore, and show each as it is known."""
     cases, witnesses, differing, rounds, beside, images = 0, list[Witness](), 0, 0, None, None
     rules = parse(base)

@@ -147,8 +147,7 @@ def _check_own(table: RunTable) -> None:
         except OSError as error:
             raise Refusal(f"cannot read {place}: {error.strerror or error}") from error
         if status.st_uid != os.geteuid():
-            raise Refusal(f"{path}: {word} belongs to another user "
-                          f"({status.st_uid}): {mend}")  # fmt: skip
+            raise Refusal(f"{path}: {word} belongs to another user ({status.st_uid}): {mend}")
         if stat.S_IMODE(status.st_mode) & stat.S_IWOTH:
             raise Refusal(f"{path}: every user may write {'it' if place is path else f'into {word}'}: {mend}")
 

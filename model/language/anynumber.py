@@ -394,9 +394,7 @@ class Family(abc.Sequence[Any]):
         values: lists the family; it must agree with `member`.
     """
 
-    def __init__(
-        self, shape: Any, member: Callable[[Any], Truth], values: Callable[[], Iterable[Any]]
-    ) -> None:  # fmt: skip
+    def __init__(self, shape: Any, member: Callable[[Any], Truth], values: Callable[[], Iterable[Any]]) -> None:
         self.shape, self.member, self._values = shape, member, values
         self._cached: tuple[Any, ...] | None = None
 

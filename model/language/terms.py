@@ -23,8 +23,8 @@ from kraftcheck.model.language.symbolic import (
 
 TruthOperator: TypeAlias = Literal["not", "and", "or", "eq", "lt", "member"]
 WordOperator: TypeAlias = Literal[
-    "add", "sub", "mul", "div", "mod", "band", "bor", "bclear", "single", "count", "lowest", "narrow",
-]  # fmt: skip
+    "add", "sub", "mul", "div", "mod", "band", "bor", "bclear", "single", "count", "lowest", "narrow"
+]
 
 TRUTH_OPERATORS: frozenset[str] = frozenset(get_args(TruthOperator))
 WORD_OPERATORS: frozenset[str] = frozenset(get_args(WordOperator))

@@ -37,7 +37,7 @@ class OtherFields(ValueError):
 
 def by_place(
     layout: Layout, few: Layout, numbers: Mapping[str, int], values: Sequence[int]
-) -> Iterator[tuple[str, tuple[int, ...], int]]:  # fmt: skip
+) -> Iterator[tuple[str, tuple[int, ...], int]]:
     """The leaves of a state with few as those of one with any number: path, places and word.
 
     Of the mask of a set it is a truth for each number.

@@ -224,8 +224,7 @@ class _StateComparison:
         self._same(name, self._read.worth(term), None if asked is None else all(asked.values()))
 
     def _rule(self, name: str, term: Term, rule: Callable[..., Any]) -> None:
-        self._same(name, self._read.worth(term),
-                   self._answer(name, rule, rule, (self._ways.state,), (self._state,)))  # fmt: skip
+        self._same(name, self._read.worth(term), self._answer(name, rule, rule, (self._ways.state,), (self._state,)))
 
     def _answer(
         self, name: str, traced: Callable[..., Any], on_ints: Callable[..., Any], words: Sequence[Any],

@@ -133,7 +133,7 @@ class LogDrawing:
             for place, record in enumerate(records)
             for change in self._changes(record, replayed.state, place, replayed.rules)
         ]
-        if records:  # fmt: skip
+        if records:
             changes += self._besides(self._last, replayed.state.controller, records, replayed.rules)
         self._last = replayed.state.controller
         row = batch.base_offset, len(batch.entries), 1, batch.place, batch.time

@@ -439,7 +439,5 @@ def _conditional(checker: Checker, node: ast.IfExp) -> Typed:
     return Typed(type_, evaluate, all(part.total for part in parts_), 1 + sum(part.cost for part in parts_))
 
 
-FORMS: Rules = {
-    ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute, ast.IfExp: _conditional
-}  # fmt: skip
+FORMS: Rules = {ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute, ast.IfExp: _conditional}
 """The forms that this module checks."""

@@ -75,9 +75,7 @@ def _binary(checker: Checker, node: ast.BinOp) -> Typed:
     raise checker.error(node, f"this operator takes two numbers or two sets: {texts}{mend}")
 
 
-def _arithmetic(
-    checker: Checker, node: ast.BinOp, left: Typed, a: WordType, right: Typed, b: WordType
-) -> Typed:  # fmt: skip
+def _arithmetic(checker: Checker, node: ast.BinOp, left: Typed, a: WordType, right: Typed, b: WordType) -> Typed:
     if isinstance(node.op, ast.Add):
         return strict(WordType(a.lo + b.lo, a.hi + b.hi), lambda x, y: x + y, left, right)
     if isinstance(node.op, ast.Sub):
@@ -93,9 +91,7 @@ _SET_OPERATIONS: dict[type[ast.operator], Callable[[BrokerSet, BrokerSet], Broke
 }
 
 
-def _set_operation(
-    checker: Checker, node: ast.BinOp, left: Typed, a: SetType, right: Typed, b: SetType
-) -> Typed:  # fmt: skip
+def _set_operation(checker: Checker, node: ast.BinOp, left: Typed, a: SetType, right: Typed, b: SetType) -> Typed:
     operate = _SET_OPERATIONS.get(type(node.op))
     if operate is None:
         raise checker.error(node, "sets have the operators & (both), | (either), - (without) and ^ (one of them)")
@@ -181,9 +177,7 @@ def _like(checker: Checker, node: ast.expr, other: Type) -> Typed:
     return constant(WordType(names[name], names[name], names), names[name])
 
 
-_SYMBOLS = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="
-}  # fmt: skip
+_SYMBOLS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 _ORDER_OF_WORDS: dict[type[ast.cmpop], Callable[[Any, Any], Truth]] = {
     ast.Lt: lambda x, y: x < y,
@@ -321,7 +315,7 @@ def _greatest(checker: Checker, node: ast.Call) -> Typed:
 
 def _extreme(
     checker: Checker, node: ast.Call, better: Callable[[Word, Word], Word], bound: Callable[..., int]
-) -> Typed:  # fmt: skip
+) -> Typed:
     words = [checker.word(argument) for argument in node.args]
     if len(words) < 2:
         raise checker.error(node, "min and max take two numbers or more")

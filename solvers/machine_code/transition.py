@@ -170,9 +170,8 @@ def record_claims(b: Builder, plan: FramePlan, frame: Any, first: int, occur: Se
 
 
 def record_goals(
-    b: Builder, plan: FramePlan, frame: Any, first: int, scope: Scope, terms: Sequence[Term], shown: bool,
-    mark: Any,
-) -> None:  # fmt: skip
+    b: Builder, plan: FramePlan, frame: Any, first: int, scope: Scope, terms: Sequence[Term], shown: bool, mark: Any
+) -> None:
     """Record those of consecutive goals that occur; only the terms of those are computed that this piece has not.
 
     Args:

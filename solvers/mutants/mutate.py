@@ -306,9 +306,7 @@ def _traced(system: System, setting: Setting, limit: int, leave: Leave) -> tuple
     return trace(numbered(system, limit, lambda mutated: mutated.state, _mutated), setting, graph=graph), graph
 
 
-def numbered(
-    system: System, limit: int, state_of: Callable[[Any], Any], mutated: Callable[[Action], Action]
-) -> System:  # fmt: skip
+def numbered(system: System, limit: int, state_of: Callable[[Any], Any], mutated: Callable[[Action], Action]) -> System:
     """A system whose states have the number of a mutant."""
     quiescent, within = system.quiescent, system.within
     return evolve(

@@ -41,9 +41,7 @@ class Place:
 
 
 @contextmanager
-def replaced(
-    name: str, codes: Mapping[str, CodeType], extra: Mapping[str, object] | None = None
-) -> Iterator[None]:  # fmt: skip
+def replaced(name: str, codes: Mapping[str, CodeType], extra: Mapping[str, object] | None = None) -> Iterator[None]:
     """A module whose functions run other code, by qualified name; `extra` has names that the code reads."""
     module, functions = _module(name), functions_of(name)
     names = {HELPER.format(word): getattr(words, word) for word in _HELPERS} | dict(extra or {})
@@ -78,9 +76,9 @@ def parsed(name: str) -> ast.Module:
 def owners(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef, Place]]:
     """The functions and methods of a module that are in no other function, by qualified name."""
 
-    def below(body: Iterable[ast.stmt], prefix: str, at: tuple[tuple[str, int], ...]) -> Iterator[
-        tuple[str, ast.FunctionDef, Place]
-    ]:  # fmt: skip
+    def below(
+        body: Iterable[ast.stmt], prefix: str, at: tuple[tuple[str, int], ...]
+    ) -> Iterator[tuple[str, ast.FunctionDef, Place]]:
         for position, statement in enumerate(body):
             place = (*at, ("body", position))
             if isinstance(statement, ast.FunctionDef) and not _describes_scope(statement):

@@ -227,9 +227,8 @@ def ask(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = 
 
 
 def ask_twice(
-    what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None,
-    anew: Callable[[], T] | None = None,
-) -> T:  # fmt: skip
+    what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None, anew: Callable[[], T] | None = None
+) -> T:
     """The answer of a rule, once it has given the same twice.
 
     Args:

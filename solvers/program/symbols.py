@@ -41,9 +41,7 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
     return graph.lift(_at_every_place(graph, len(of), within))
 
 
-def is_below(
-    word: Term, least: int, number: Term, at: Iterable[Word] = (), of: Iterable[Term | None] = ()
-) -> Truth:  # fmt: skip
+def is_below(word: Term, least: int, number: Term, at: Iterable[Word] = (), of: Iterable[Term | None] = ()) -> Truth:
     """The truth that a word of the state is below a number.
 
     At a place beyond a map's number provers read a word all the same. Where the number is no more than the least word

@@ -147,9 +147,7 @@ EXIT_VACUOUS = 21
 EXIT_UNKNOWN = 22
 
 _REFUTED = {"deadlock": EXIT_DEADLOCK, "recovers": EXIT_LIVENESS, **dict.fromkeys(LIVENESS, EXIT_LIVENESS)}
-_WORST_FIRST = (
-    EXIT_SAFETY, EXIT_DEADLOCK, EXIT_LIVENESS, EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS
-)  # fmt: skip
+_WORST_FIRST = (EXIT_SAFETY, EXIT_DEADLOCK, EXIT_LIVENESS, EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS)
 
 
 def exit_code(verdict: Verdict) -> int:
@@ -228,9 +226,8 @@ class Truths:
         """The named conjuncts of an action's guard."""
         what, again = f"action {action.name}, guard", self.anew.get(action.name, action)
         parts = self.answer(
-            what, lambda: action.guards(state, arguments), action.guard, lambda: again.guards(state, arguments),
-            state,
-        )  # fmt: skip
+            what, lambda: action.guards(state, arguments), action.guard, lambda: again.guards(state, arguments), state
+        )
         return {
             name: self.truth(what if name == UNNAMED else f"{what} {name}", part, action.guard)
             for name, part in parts.items()
@@ -262,7 +259,7 @@ class Truths:
 
     def _conjunction(
         self, what: str, question: Callable[[], Mapping[str, Truth]], rule: Callable[..., Any], given: Any
-    ) -> Term:  # fmt: skip
+    ) -> Term:
         result = self.graph.constant(True)
         for name, part in self.answer(what, question, rule, given=given).items():
             result = self.graph.lift(self.graph.apply("and", result, self.truth(f"{what} ({name})", part, rule)))

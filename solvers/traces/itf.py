@@ -151,9 +151,7 @@ FORMAT_VERSION = 1
 ACTION = "mbt::actionTaken"
 PICKS = "mbt::nondetPicks"
 _KEYS = ("#meta", "params", "vars", "loop", "states")
-_ABOUT = (
-    "version", "system", "scope", "bounds", "rules", "property", "kind", "failing", "shortest", "options",
-)  # fmt: skip
+_ABOUT = ("version", "system", "scope", "bounds", "rules", "property", "kind", "failing", "shortest", "options")
 
 
 class TraceError(ValueError):

@@ -198,9 +198,7 @@ class CommittedBackward:
                 np.bitwise_or.at(marks, numbers, bits.astype(marks.dtype))
         return marks
 
-    def _follow(
-        self, parts: Sequence[PartFiles], numbering: Numbering, marks: Marks, stop: threading.Event
-    ) -> None:  # fmt: skip
+    def _follow(self, parts: Sequence[PartFiles], numbering: Numbering, marks: Marks, stop: threading.Event) -> None:
         """Raise all marks along arcs in memory."""
         spec, folder = self.runner.spec, self._rounds.folder
         held = HeldArcs(ways_of(spec), marks, arcs_in(parts))

@@ -206,7 +206,7 @@ def system_document(subjects: Subjects) -> dict[str, Any]:
             {"id": claim.id, "kind": claim.kind, "sentence": claim.sentence, "source": claim.source}
             for claim in program.claims
         ],
-    }  # fmt: skip
+    }
 
 
 def _starts(program: Program) -> list[str]:

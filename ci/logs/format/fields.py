@@ -127,9 +127,7 @@ QUORUM = {
 
 FRAME_VERSION = 1  # version of the frame around each record of the metadata log
 
-FIXED = {
-    "bool": ">?", "int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q", "uint16": ">H", "float64": ">d",
-}  # fmt: skip
+FIXED = {"bool": ">?", "int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q", "uint16": ">H", "float64": ">d"}
 
 
 class WireError(ValueError):

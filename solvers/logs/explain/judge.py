@@ -302,10 +302,7 @@ def _affected_places(
             continue
         for index, p in sorted(topic.partitions.items()):
             key = topic_id, index
-            if (
-                every or key in partitions or key in changed
-                or any(p.replicas.has(broker) for broker in brokers)
-            ):  # fmt: skip
+            if every or key in partitions or key in changed or any(p.replicas.has(broker) for broker in brokers):
                 yield Place(topic_id, index, p)
 
 

@@ -56,7 +56,7 @@ class Contender:
     words: Sequence[str] | Callable[[Path], Sequence[str]]
     # a pattern by the name of each figure that is read from its output; none: it prints a JSON document
     told: Mapping[str, str] = field(factory=dict)
-    at_once: int = 1  # how many of them run at the same time, each on a processor of its own
+    at_once: int = 1  # how many processes of it run at the same time, each on a processor of its own
 
     def command(self, folder: Path, place: Path) -> list[str]:
         """The command in a folder; raises MissingToolError for a program that is not on this machine."""

@@ -204,7 +204,7 @@ class CommittedLiveness:
     memory: int  # bytes that a region may take in this process
     report: Callable[[int, int], None]  # called after each round with its number and how many rows it has
     rounds: int = 0
-    computed: int = 0  # those of them that were not there from a run before
+    computed: int = 0  # rounds that were not there from a run before
     # bytes up to which the steps of a region are in memory, and not in a file; None: `memory`
     collect: int | None = None
     _log: RoundLog = field(init=False)

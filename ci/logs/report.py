@@ -63,7 +63,7 @@ class Summary:
     unread: Counter[str] = field(factory=Counter)  # records that replica logic does not read, by kind
     # batches by the number of their explanations, where there are several
     ambiguous: Counter[int] = field(factory=Counter)
-    unexplained: list[Explanation] = field(factory=list)  # those batches
+    unexplained: list[Explanation] = field(factory=list)  # the batches that are not explained
     # properties that do not hold, with the batch after which they first do not; what a release does on purpose is none
     violations: list[tuple[Batch | CompactBatch, LogViolation]] = field(factory=list)
     diagnosis: tuple[Diagnosis, ...] = ()  # rule sets that explain batches which the one taken does not, the best first

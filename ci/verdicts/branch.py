@@ -276,7 +276,7 @@ class _Outcome:
     images: TourRow | None = None  # the steps of a broker's image; None where they were not asked
     first: str = ""  # the method whose answer is the first that differs; empty where none does
     changed: Set[str] = frozenset()  # the classes that are not those of the release
-    idle: Set[str] = frozenset()  # those of them that no question needed
+    idle: Set[str] = frozenset()  # of the changed classes those that no question needed
 
     @property
     def differs_beside(self) -> bool:

@@ -247,7 +247,7 @@ TOPIC_ID = "what-if"
 class FaultState:
     """One partition with its brokers."""
 
-    controller: Controller  # holds nothing but them
+    controller: Controller  # holds nothing but these
     holders: frozenset[int]  # replicas that hold all acknowledged data
     rules: RuleSet = RIGHT  # of the release whose brokers they are
     configured: Mapping[int, int] = field(factory=dict)  # by broker the min ISR that it has as leader

@@ -58,9 +58,9 @@ class RecoverabilityFinding:
     """The result of a backward search for one property."""
 
     claim: Property
-    concerned: int
-    failing: int  # those of them that do not satisfy it themselves
-    # the run to the shallowest of them from which no run leads to a state that satisfies it
+    concerned: int  # how many states the property is about
+    failing: int  # of those concerned, how many do not satisfy it themselves
+    # the run to the shallowest of those from which no run leads to a state that satisfies it
     unrecoverable: PackedRun | None
     uncertain: int | None  # the depth of the shallowest that recovers, if at all, only where the exploration did not go
     satisfied: bool  # whether any state at all satisfies it

@@ -45,7 +45,7 @@ class Neighbourhood:
 
     program: Program
     nodes: tuple[Node, ...]  # the first state, then by distance
-    edges: tuple[Edge, ...]  # every step between two of them
+    edges: tuple[Edge, ...]  # every step between two of the nodes
 
     @property
     def complete(self) -> bool:

@@ -89,7 +89,7 @@ class CompactBatch:
     position: int | None
     _decode: Callable[[], Batch]
     entry: Callable[[int], LogEntry]  # decodes one change, by its place among the records
-    other_first: bool = field(init=False)  # whether it is the first record
+    other_first: bool = field(init=False)  # whether the other record is the first
     _whole: Batch | None = field(init=False, default=None)
     control: ClassVar[bool] = False
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 from attrs import evolve
 
-from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.tour.explore import explore_classes, rules_of
 from kraftcheck.ci.dataset.options import DatasetPlace, cluster_options
 from kraftcheck.ci.run.questions import ENGINES, SearchQuestion, reduction_options, run, search, search_budget, searched
 from kraftcheck.ci.run.reports import finish, report_options
@@ -30,7 +28,7 @@ from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable
 from kraftcheck.ci.terminal.interrupts import time_limit
-from kraftcheck.solvers.exploration.explore import SearchBudget
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
 from kraftcheck.solvers.program.verdict import Holds
 from kraftcheck.solvers.traces.render import lines
 
@@ -92,7 +90,7 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
       kraftcheck explore directories --kafka 4.4.0
     """
     find, out, target, reports = flags["find"], flags["out"], flags["target"], flags["reports"]
-    chosen, build = subject_of(words, flags)
+    chosen, how = subject_of(words, flags)
     if not flags["expressions"].invariants:
         check_idle("shows what is only counted beside an --invariant", "every")
     if find:
@@ -106,7 +104,6 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
     question = SearchQuestion(chosen, budget_of(flags), find=find, out=out, **ways)
     traced = question.traced()
     check_switches(chosen)
-    how = search if build is None else functools.partial(explore_classes, build)
     with reports.of_unfinished(chosen, "explore"):
         result = question.result(traced, functools.partial(run, quiet=flags["quiet"], search=how), flags["quiet"])
     screen = console(to_stderr=target == "-")
@@ -121,18 +118,22 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
     finish(screen, result, target, reports)
 
 
-def subject_of(words: tuple[str, ...], flags: Mapping[str, Any]) -> tuple[Subject, Build | None]:
-    """What is explored, and the build whose classes are; None where the rules are."""
+def subject_of(words: tuple[str, ...], flags: Mapping[str, Any]) -> tuple[Subject, Callable[..., Exploration]]:
+    """What is explored, and how: by the rules, or by the classes of a build."""
     name, bounds = system_and_bounds(words)
-    kafka, like, rules, build = flags["kafka"], flags["like"], flags["rules"], None
+    kafka, like, rules, how = flags["kafka"], flags["like"], flags["rules"], search
     if kafka is None:
         check_idle("completes a build of Kafka; name one with --kafka", "like")
     else:
         check_idle("is of engines that run the rules, not of --kafka", "engine", "sampling")
+        # Only a question of classes loads what asks them: it takes longer than a small search.
+        from kraftcheck.ci.conformance.kafka.build import Build
+        from kraftcheck.ci.conformance.kafka.tour.explore import explore_classes, rules_of
+
         build = Build.of(kafka, like)
-        rules = rules_of(build, rules)
+        rules, how = rules_of(build, rules), functools.partial(explore_classes, build)
     chosen = subject(name, flags["scope"], bounds, rules, flags["only"], expressions=flags["expressions"])
-    return evolve(chosen, kafka=tuple(filter(None, (kafka, like)))), build
+    return evolve(chosen, kafka=tuple(filter(None, (kafka, like)))), how
 
 
 def budget_of(flags: Mapping[str, Any]) -> SearchBudget:

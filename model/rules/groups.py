@@ -119,6 +119,10 @@ class DirectoryRules:
     unfence_awaits_one_partition: bool = False
     failure_moves_one_partition: bool = False
     reserved_ids_drawn: bool = False
+    cordoned_directory_as_last_resort: bool = False
+    cordoned_source_keeps_move: bool = False
+    cordoned_target_accepted: bool = False
+    cordoning_closes_replicas: bool = False
 
 
 @frozen(field_transformer=described("unclean-recovery"))
@@ -315,6 +319,7 @@ class FeatureRules:
     registration_unchecked: bool = False
     dependency_unchecked: bool = False
     downgrade_unchecked: bool = False
+    aborted_level_counts: bool = False
 
 
 @frozen(field_transformer=described("images"))
@@ -330,6 +335,7 @@ class ImageRules:
     offline_without_topic_id: bool = False
     snapshot_keeps_deleted: bool = False
     removed_replica_keeps_log: bool = False
+    unnamed_log_stops_start: bool = False
 
 
 @frozen(field_transformer=described("heartbeats"))

@@ -5,10 +5,19 @@ from __future__ import annotations
 from kraftcheck.model.language.anynumber import each_record
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.systems.directories.state import ABSENT, METADATA, UPGRADE, Host, Placement, drawn_by
+from kraftcheck.model.language.words import all_of, any_of, implies, negate, none_of
+from kraftcheck.model.systems.directories.state import (
+    ABSENT,
+    METADATA,
+    UNOPENED,
+    UPGRADE,
+    Host,
+    Placement,
+    Slots,
+    drawn_by,
+)
 from kraftcheck.properties.directories.assignment import ASSIGNING
-from kraftcheck.properties.kinds import always, happens, step
+from kraftcheck.properties.kinds import always, happens, sometimes, step
 
 
 def properties(setting: Setting) -> list[Property]:
@@ -58,7 +67,55 @@ def properties(setting: Setting) -> list[Property]:
             step("incarnations-do-not-mix", "an assignment of an earlier incarnation changes nothing", _incarnations,
                  "KIP-858; KIP-380", ("assignment-ignores-broker-epoch",),
                  rules=("assignment.of-current-incarnation",)))  # fmt: skip
+    return [*claims, *_of_cordons(setting)] if setting["cordons"] else claims
+
+
+def _of_cordons(setting: Setting) -> list[Property]:
+    """What comes to a cordoned directory, and what stays in it."""
+    rules = setting.rules.directories
+    claims = [
+        step("cordoned-takes-no-new-log", "no log, and no future log, is made in a cordoned directory", _newcomers,
+             "KIP-1066", ("cordoned-directory-as-last-resort", "cordoned-target-accepted"),
+             rules=("cordoning.takes-no-new-log", "cordoning.takes-no-move")),
+        step("cordoned-keeps-what-it-has", "whoever cordons a directory closes no replica, and changes no assignment",
+             _stays, "KIP-1066", ("cordoning-closes-replicas",), rules=("cordoning.keeps-what-is-there",)),
+        sometimes("shows-cordoned-leader", "a replica leads from a cordoned directory",
+                  lambda s: any_of(*(all_of(h.serving(), h.leads, s.cordoned_of(b).has(h.current()))
+                                     for b, h in enumerate(s.hosts)))),
+        happens("shows-log-elsewhere", "a log is made while another directory is cordoned",
+                lambda t: False if t.action != "apply_metadata" else _elsewhere(t)),
+    ]  # fmt: skip
+    if not rules.cordoned_directory_as_last_resort:
+        claims.append(
+            sometimes("shows-waiting", "a replica waits for a directory that is not cordoned",
+                      lambda s: any_of(*(all_of(h.up, h.replica == UNOPENED, h.disks.within(s.cordoned_of(b)))
+                                         for b, h in enumerate(s.hosts)))))  # fmt: skip
     return claims
+
+
+def _made(t: Step) -> Slots:
+    """Where the broker of a step has a log, or a future log, for the first time."""
+    before, after = (state.host(t.arguments["broker"]) for state in (t.before, t.after))
+    had: Slots = before.logs.plus(Slots().just(before.future))
+    has: Slots = after.logs.plus(Slots().just(after.future))
+    return has.minus(had)
+
+
+def _elsewhere(t: Step) -> Truth:
+    return none_of(_made(t).is_empty(), t.before.cordoned_of(t.arguments["broker"]).is_empty())
+
+
+def _newcomers(t: Step) -> Truth:
+    if t.action not in ("apply_metadata", "move"):
+        return True
+    return _made(t).keep(t.before.cordoned_of(t.arguments["broker"])).is_empty()
+
+
+def _stays(t: Step) -> Truth:
+    if t.action != "cordon":
+        return True
+    before, after = (state.host(t.arguments["broker"]) for state in (t.before, t.after))
+    return all_of(implies(before.serving(), after.serving()), before.ready == after.ready, before.logs.same(after.logs))
 
 
 def _halts(t: Step) -> Truth:

@@ -61,6 +61,7 @@ def properties(setting: Setting) -> list[Property]:
     """Claims of recovery for the setting."""
     again: Way = {"register_again": {}} if setting["start"] else {}
     tells: Way = {**TELLS, **again}
+    freed: Way = {"cordon": {"cordoned": False}} if setting["cordons"] else {}
     claims = _of_failures(setting, tells)
     if setting["directories"] > 1 or not setting.rules.directories.single_directory_silent:
         claims.append(
@@ -74,13 +75,20 @@ def properties(setting: Setting) -> list[Property]:
                      " served", lambda s: negate(_has_unserved(s)), "KIP-858; KIP-112",
                      ("offline-directory-stops-new-logs", "unknown-directory-stays-empty"),
                      rules=("catchup.new-partition-gets-a-log", "catchup.no-directory-offline-makes-a-log"),
-                     when=_awaits_a_log, by=tells))  # fmt: skip
+                     when=_awaits_a_log, by={**tells, **freed})
+        )  # fmt: skip
     if setting["moves"] and setting["directories"] > 1:
         claims.append(
             recovers("move-can-complete", "a move between working directories can complete",
                      lambda s: negate(moves(s)), "invariant 47; KIP-113", ("correction-ignores-future-log",),
                      rules=("assignment.not-corrected-during-a-move",),
                      when=moves, by={**tells, **MOVES}))  # fmt: skip
+        if setting["cordons"]:
+            claims.append(
+                recovers("move-can-be-taken-back", "an operator can take a running move back, whatever is cordoned",
+                         lambda s: negate(moves(s)), "KIP-113; KIP-1066", ("cordoned-source-keeps-move",),
+                         rules=("cordoning.move-can-be-taken-back",),
+                         when=lambda s: all_of(moves(s), s.left.moves > 0), by={"cancel_move": {}}))  # fmt: skip
     if setting["torn-moves"]:
         claims.append(
             recovers("broker-can-start", "a stopped broker whose disks all work can start",

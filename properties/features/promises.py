@@ -33,8 +33,9 @@ def _levels(setting: Setting) -> list[Property]:
         step("voters-stay-registered", "the registration of a voter does not go", _stay, "KAFKA-20865; PR 23152",
              ("voters-may-be-unregistered",), rules=("feature.voters-stay-registered",)),
         step("activation-ends-in-a-version", "once a controller is active the log names a level of metadata.version",
-             lambda t: negate(t.after.level == NO_LEVEL) if t.action == "activate" else True,
-             "KAFKA-20839", ("activation-writes-no-version",), rules=("feature.activation-names-a-level",)),
+             lambda t: any_of(t.after.level > NO_LEVEL, t.after.begun > NO_LEVEL) if t.action == "activate" else True,
+             "KAFKA-20839; KIP-868", ("activation-writes-no-version", "aborted-level-counts"),
+             rules=("feature.activation-names-a-level", "feature.aborted-level-is-none")),
         always("elr-has-its-level", "while ELR is on metadata.version has a level that knows it",
                lambda s: implies(s.elr, s.level >= UNREGISTERING), "KIP-966",
                ("dependency-unchecked", "downgrade-unchecked"),
@@ -88,6 +89,10 @@ def _goals(setting: Setting) -> list[Property]:
     if not setting.rules.features.controllers_stay_registered:
         goals.append(happens("shows-unregistered", "a controller is unregistered",
                              lambda t: t.action == "unregister_controller"))  # fmt: skip
+    if setting["transactions"]:
+        goals.append(
+            happens("shows-abort", "a controller becomes active in the middle of a transaction",
+                    lambda t: all_of(t.action == "activate", t.before.begun > NO_LEVEL)))  # fmt: skip
     if setting["brokers"]:
         goals.append(happens("shows-refusal", "the registration of a broker is refused", _refused))
     return goals

@@ -6,7 +6,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.model.systems.images.system import Images, Topic
-from kraftcheck.properties.kinds import always, happens, sometimes
+from kraftcheck.properties.kinds import always, happens, recovers, sometimes
 
 _CLEARED = "image.cleared-elr-is-of-living-topics"
 
@@ -35,6 +35,14 @@ def properties(setting: Setting) -> list[Property]:
         happens("shows-snapshot", "a snapshot deletes a topic of the image",
                 lambda t: t.action == "load_snapshot" and any_of(*_gone(t))),
     ]  # fmt: skip
+    if setting["crashes"]:
+        claims += [
+            recovers("broker-can-start", "a broker can start, whatever a crash has left on its disks",
+                     lambda s: s.up, "KAFKA-16814; KAFKA-21022", ("unnamed-log-stops-start",),
+                     rules=("image.log-without-topic-is-stray",), when=lambda s: negate(s.up), by={"start": {}}),
+            sometimes("shows-unnamed", "a stopped broker has a log that names no topic",
+                      lambda s: all_of(negate(s.up), any_of(*s.unnamed))),
+        ]  # fmt: skip
     if setting["topics"] > 1:
         claims.append(happens("shows-recreation", "a batch deletes a topic and creates another of its name", _anew))
     return claims

@@ -46,6 +46,7 @@ class Assigned:
         led: whether the partition has a leader.
         mine: whether the broker leads it.
         written: whether records were written, so that an empty log lacks something.
+        barred: the broker's cordoned directories; None where the scope cordons none.
     """
 
     directory: Word
@@ -53,6 +54,7 @@ class Assigned:
     led: Truth
     mine: Truth
     written: Truth
+    barred: Slots | None = None
 
 
 @frozen
@@ -103,8 +105,25 @@ def decide(host: Host, assigned: Assigned, rules: DirectoryRules) -> Verdict:
     if rules.catch_up_as_coded and not rules.failure_recreates_log:
         fails = all_of(missing, some_offline, negate(host.replica == ABSENT))
     makes = all_of(missing, fillable, negate(fails))
+    if assigned.barred is not None and not rules.cordoned_directory_as_last_resort:
+        places = takes_logs(host, assigned.barred, rules)
+        online = places.has(host.slot_of(directory))
+        makes = all_of(makes, negate(places.is_empty()))
     opens = all_of(host.has_log(), none_of(hidden, skipped))
     return Verdict(read, hidden, opens, makes, fails, free=all_of(makes, negate(all_of(read, online))))
+
+
+@rule("cordoning.takes-no-new-log", source="KIP-1066; LogManager.nextLogDirs",
+      switches=("cordoned-directory-as-last-resort",),
+      says="No log is made in a cordoned directory: a replica for which there is no other waits for one.")  # fmt: skip
+def takes_logs(host: Host, barred: Slots | None, rules: DirectoryRules) -> Slots:
+    """The directories where a broker makes a log for which metadata names none."""
+    if barred is None:
+        return host.disks
+    others = host.disks.minus(barred)
+    if rules.cordoned_directory_as_last_resort:
+        return choose(others.is_empty(), host.disks.just(host.disks.first()), others)
+    return others
 
 
 @rule("catchup.added-replica-reports", source="B12; TopicDelta.localChanges", switches=("added-replica-unreported",),
@@ -443,12 +462,30 @@ class Process:
         names = tuple(choose(slot == s, host.names[0], name) for s, name in enumerate(host.names))
         return state.spend("disk_changes").with_host(broker, evolve(host, names=names))
 
+    def may_cordon(self, state: Placement, broker: Word, slot: Word, cordoned: Truth) -> Conjuncts:
+        """An operator changes `cordoned.log.dirs`, also of a stopped broker."""
+        return {"it is a change": negate(state.cordoned_of(broker).has(slot) == cordoned)}
+
+    @rule("cordoning.keeps-what-is-there", source="KIP-1066", switches=("cordoning-closes-replicas",),
+          says="A cordoned directory serves the replicas that it has; only new ones go elsewhere.")  # fmt: skip
+    def cordon(self, state: Placement, broker: Word, slot: Word, cordoned: Truth) -> Placement:
+        """A directory is cordoned, or is so no more; then a replica that waits for a directory gets its log."""
+        host, one = state.host(broker), Slots().just(slot)
+        found = state.cordoned_of(broker)
+        after = choose(cordoned, found.plus(one), found.minus(one))
+        changed = tuple(choose(broker == b, after, old) for b, old in enumerate(state.cordoned))
+        waits = all_of(negate(cordoned), host.replica == UNOPENED)
+        closes = self.rules.directories.cordoning_closes_replicas
+        closed = all_of(closes, cordoned, host.serving(), host.current() == slot)
+        host = evolve(host, behind=any_of(host.behind, waits), replica=choose(closed, UNOPENED, host.replica))
+        return evolve(state, cordoned=changed).with_host(broker, host)
+
     def assignment(self, state: Placement, broker: Word) -> Assigned:
         """The partition in the newest metadata, as a broker reads it."""
         controller, directory = state.controller, state.assigned(broker)
         return Assigned(
             directory, state.online(broker, directory, self.rules.partition), controller.leader >= 0,
-            controller.leader == broker, state.written,
+            controller.leader == broker, state.written, state.barred(broker),
         )  # fmt: skip
 
     def may_apply(self, state: Placement, broker: Word, slot: Word) -> Conjuncts:
@@ -460,7 +497,9 @@ class Process:
         return {
             "broker runs": host.up,
             "metadata is newer": any_of(host.behind, negate(host.seen)),
-            "the directory chosen works": choose(chooses, host.disks.has(slot), slot == 0),
+            "the directory chosen works": choose(
+                chooses, takes_logs(host, assigned.barred, self.rules.directories).has(slot), slot == 0
+            ),
         }
 
     def apply(self, state: Placement, broker: Word, slot: Word) -> Placement:

@@ -301,6 +301,7 @@ class Placement:
         lossy: ghost: a broker from outside ISR and ELR was elected, by the registrations before and after, or a disk
             with a log was thrown away.
         left: budgets.
+        cordoned: by broker the directories that `cordoned.log.dirs` names; nothing where the scope cordons none.
     """
 
     controller: Elections
@@ -308,6 +309,15 @@ class Placement:
     written: Truth
     lossy: Truth
     left: DirectoriesBudgets
+    cordoned: tuple[Slots, ...] = ()
+
+    def cordoned_of(self, broker: Word) -> Slots:
+        """The cordoned directories of a broker, in a scope that cordons some."""
+        return pick(self.cordoned, broker, self.cordoned[0])
+
+    def barred(self, broker: Word) -> Slots | None:
+        """The cordoned directories of a broker; None where the scope cordons none."""
+        return self.cordoned_of(broker) if self.cordoned else None
 
     def host(self, broker: Word) -> Host:
         """A broker."""
@@ -411,7 +421,17 @@ def layout(setting: Setting) -> Placement:
         hosts=for_any_number(host) if setting["brokers"] == ANY else (host,) * setting["brokers"],
         written=truth(), lossy=truth(),
         left=DirectoriesBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
+        cordoned=_cordons(setting, some),
     )  # fmt: skip
+
+
+def _cordons(setting: Setting, each: Slots) -> tuple[Slots, ...]:
+    """A set of slots for each broker, where the scope cordons directories."""
+    if not setting["cordons"]:
+        return ()
+    if setting["brokers"] == ANY:
+        raise ScopeError("any number of brokers cordons no directory: leave out cordons")
+    return (each,) * setting["brokers"]
 
 
 def initial(setting: Setting) -> list[Placement]:
@@ -435,7 +455,7 @@ def initial(setting: Setting) -> list[Placement]:
     )  # fmt: skip
     hosts = tuple(_host(setting, b, bool(replicas.has(b)), assigned) for b in range(brokers))
     left = DirectoriesBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
-    return [Placement(controller, hosts, began != RUNNING, False, left)]
+    return [Placement(controller, hosts, began != RUNNING, False, left, _cordons(setting, Slots()))]
 
 
 def _new_topic(setting: Setting, state: Placement) -> Conjuncts:

@@ -73,6 +73,8 @@ class Moves:
     rules: RuleSet
     keeps_metadata: bool = False
 
+    @rule("cordoning.takes-no-move", source="KIP-1066; ReplicaManager.alterReplicaLogDirs",
+          switches=("cordoned-target-accepted",), says="No move into a cordoned directory begins.")  # fmt: skip
     def may_move(self, state: Placement, broker: Word, slot: Word) -> Conjuncts:
         """An operator asks for another directory; refused while any directory is offline, or a move runs."""
         host = state.host(broker)
@@ -82,16 +84,27 @@ class Moves:
             "no move runs": host.future == NOTHING,
             "it is another directory": negate(host.current() == slot),
             "a move is left": state.left.moves > 0,
+            **self._not_cordoned(state, broker, slot, self.rules.directories.cordoned_target_accepted),
         }
+
+    def _not_cordoned(self, state: Placement, broker: Word, slot: Word, ignored: bool) -> Conjuncts:
+        """Guard of an operator's request: the directory that it names is not cordoned."""
+        barred = state.barred(broker)
+        return {} if ignored or barred is None else {"it is not cordoned": negate(barred.has(slot))}
 
     def move(self, state: Placement, broker: Word, slot: Word) -> Placement:
         """AlterReplicaLogDirs: an empty future log is made."""
         host = evolve(state.host(broker), future=slot, copied=False, promotion=IDLE)
         return state.spend("moves").with_host(broker, host)
 
+    @rule("cordoning.move-can-be-taken-back", source="KIP-113; KIP-1066; ReplicaManager.alterReplicaLogDirs",
+          switches=("cordoned-source-keeps-move",),
+          says="A move is taken back although the directory where the replica is has been cordoned.")  # fmt: skip
     def may_cancel(self, state: Placement, broker: Word) -> Conjuncts:
         """An operator asks for the directory where the replica is."""
-        return {"a move runs": state.host(broker).moving(), "a move is left": state.left.moves > 0}
+        host, ignored = state.host(broker), not self.rules.directories.cordoned_source_keeps_move
+        barred = self._not_cordoned(state, broker, host.current(), ignored)
+        return {"a move runs": host.moving(), "a move is left": state.left.moves > 0, **barred}
 
     def cancel(self, state: Placement, broker: Word) -> Placement:
         """AlterReplicaLogDirs back: the future log is deleted, its assignment taken back."""
@@ -325,6 +338,7 @@ DIRECTORY_ARROWS: Mapping[str, tuple[Arrow, ...]] = {
     "repair": sent(OPERATOR, BROKER, "a new disk"),
     "replace_disk": sent(OPERATOR, BROKER, "another disk"),
     "copy_meta_properties": sent(OPERATOR, BROKER, "a copy of meta.properties"),
+    "cordon": sent(OPERATOR, BROKER, "cordoned.log.dirs"),
 }
 
 LEGEND = Legend(
@@ -365,6 +379,7 @@ BOUNDS = (
     Bound("disk-changes", 0, 2, "budget: disks replaced by empty ones, meta.properties files copied", _MANY),
     Bound("reassignments", 0, 2, "budget: reassignments to other brokers", _MANY),
     Bound("records", 0, 2, "budget: records committed", _MANY),
+    Bound("cordons", 0, 1, "whether operators cordon directories"),
     Bound("reassignment", 0, 0, "for the controller: replicas at the start are as given"),
 )
 
@@ -385,6 +400,7 @@ SCOPES = {
     "metadata": {**_PAIR, "metadata-slot": 1, "crashes": 0},
     "restarts": {**_PAIR, "elr": 1, "clean-stops": 1, "crashes": 0},
     "torn": {**_BASE, "torn-moves": 1, "repairs": 1},
+    "cordons": {**_BASE, "cordons": 1, "crashes": 0, "records": 0, "moves": 2},
 }
 
 
@@ -472,6 +488,9 @@ def _operations(setting: Setting, process: Process, control: Control, moves: Mov
         listed.append(Action("fail_while_promoting", moves.tear, moves.may_tear, each, "LogManager"))
     if setting["repairs"]:
         listed.append(Action("repair", process.repair, process.may_repair, slots, "operator"))
+    if setting["cordons"]:
+        cordons = {**slots, "cordoned": (False, True)}
+        listed.append(Action("cordon", process.cordon, process.may_cordon, cordons, "cordoned.log.dirs"))
     if setting["disk-changes"]:
         listed += [
             Action("replace_disk", process.replace, process.may_replace, slots, "operator"),

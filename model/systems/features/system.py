@@ -89,6 +89,7 @@ class Features:
         elr: whether the feature of eligible leader replicas is finalised.
         bootstrap: the level of the bootstrap file, with which the cluster was formatted; NO_LEVEL: there is no file,
             and the highest level of whoever reads it counts.
+        begun: the level in a transaction that has not ended, or NO_LEVEL.
     """
 
     controllers: tuple[Controller, ...]
@@ -98,6 +99,7 @@ class Features:
     level: Word
     elr: Truth
     bootstrap: Word
+    begun: Word = NO_LEVEL
 
     def controller(self, number: Word) -> Controller:
         """A controller."""
@@ -136,6 +138,7 @@ def layout(setting: Setting) -> Features:
         (Controller(truth(), release, truth(), registered),) * count,
         (Broker(release, registered, ints(NO_REQUEST, HIGHEST)),) * setting["brokers"],
         ints(NOBODY, count - 1), truth(), ints(NO_LEVEL, HIGHEST), truth(), ints(NO_LEVEL, UNREGISTERING),
+        ints(NO_LEVEL, HIGHEST if setting["transactions"] else NO_LEVEL),
     )  # fmt: skip
 
 
@@ -169,6 +172,7 @@ LEGEND = Legend(
     lanes,
     {
         **events(CONTROLLER, "start", "stop", "activate"),
+        "end_transaction": event(ACTIVE),
         "register_controller": sent(CONTROLLER, ACTIVE, "ControllerRegistration"),
         "unregister_controller": sent(OPERATOR, ACTIVE, "UnregisterController"),
         "leave": sent(OPERATOR, ACTIVE, "RemoveRaftVoter"),
@@ -185,9 +189,17 @@ LEGEND = Legend(
     {"metadata.version": "level", "ELR": "elr", "active": "active"},
 )
 
-BOUNDS = (Bound("controllers", 2, 3, "number of controllers"), Bound("brokers", 0, 2, "number of brokers"))
+BOUNDS = (
+    Bound("controllers", 2, 3, "number of controllers"),
+    Bound("brokers", 0, 2, "number of brokers"),
+    Bound("transactions", 0, 1, "whether what a log begins with is a transaction of two batches"),
+)
 
-SCOPES = {"tiny": {"controllers": 2, "brokers": 1}, "quorum": {"controllers": 3, "brokers": 0}}
+SCOPES = {
+    "tiny": {"controllers": 2, "brokers": 1},
+    "quorum": {"controllers": 3, "brokers": 0},
+    "bootstrap": {"controllers": 2, "brokers": 0, "transactions": 1},
+}
 
 
 @frozen
@@ -208,6 +220,8 @@ class Cluster:
         if self.rules.activation_bootstraps_old_log:
             named = NO_LEVEL
         level = choose(all_of(negate(state.empty), state.level == NO_LEVEL), named, state.level)
+        if self.setting["transactions"]:
+            level = choose(state.begun > NO_LEVEL, state.begun, level)
         return all_of(supports(release, level), implies(state.elr, release > 0))
 
     def replayed(self, state: Features) -> Features:
@@ -257,7 +271,19 @@ class Cluster:
             written = NO_LEVEL
         elif self.rules.activation_bootstraps_old_log:
             written = bootstrap
-        return choose(state.level == NO_LEVEL, choose(state.empty, bootstrap, written), state.level)
+        if self.rules.aborted_level_counts:
+            written = choose(state.begun > NO_LEVEL, NO_LEVEL, written)
+        return choose(state.level == NO_LEVEL, choose(self.begins(state), bootstrap, written), state.level)
+
+    @rule("feature.aborted-level-is-none", source="KIP-868; ActivationRecordsGenerator.recordsForEmptyLog",
+          switches=("aborted-level-counts",),
+          says="A controller that becomes active in the middle of the first transaction aborts it, and begins the log "
+               "anew.")  # fmt: skip
+    def begins(self, state: Features) -> Truth:
+        """Whether nothing of the log counts once its transaction is aborted."""
+        if not self.setting["transactions"] or self.rules.aborted_level_counts:
+            return state.empty
+        return any_of(state.empty, state.begun > NO_LEVEL)
 
     def may_activate(self, state: Features, controller: Word) -> Conjuncts:
         """A running voter is elected, and supports what it has to write."""
@@ -269,8 +295,19 @@ class Cluster:
 
     def activate(self, state: Features, controller: Word) -> Features:
         """A controller becomes active, and writes what the log lacks."""
-        level = self.first_level(state, state.controller(controller).release)
-        return self.replayed(evolve(state, active=controller, empty=False, level=level))
+        level, begun = self.first_level(state, state.controller(controller).release), state.begun
+        if self.setting["transactions"]:
+            first = all_of(state.level == NO_LEVEL, self.begins(state))
+            level, begun = choose(first, NO_LEVEL, level), choose(first, level, NO_LEVEL)
+        return self.replayed(evolve(state, active=controller, empty=False, level=level, begun=begun))
+
+    def may_end(self, state: Features) -> Conjuncts:
+        """The active controller has begun a transaction."""
+        return {"one is active": state.active > NOBODY, "a transaction has begun": state.begun > NO_LEVEL}
+
+    def end(self, state: Features) -> Features:
+        """The transaction ends: what is in it counts."""
+        return self.replayed(evolve(state, level=state.begun, begun=NO_LEVEL))
 
     def may_register_controller(self, state: Features, controller: Word) -> Conjuncts:
         """A running controller is not registered as what it is."""
@@ -320,7 +357,8 @@ class Cluster:
 
     def led(self, state: Features) -> Conjuncts:
         """Whether some controller is active."""
-        return {"one is active": state.active > NOBODY}
+        found = {"one is active": state.active > NOBODY}
+        return found | {"no transaction is open": state.begun == NO_LEVEL} if self.setting["transactions"] else found
 
     # Brokers.
 
@@ -452,6 +490,8 @@ def actions(setting: Setting) -> list[Action]:
         Action("enable_elr", do.enable_elr, do.may_enable_elr, {}, "updateFeatures"),
         Action("disable_elr", do.disable_elr, do.may_disable_elr, {}, "updateFeatures"),
     ]
+    if setting["transactions"]:
+        found.append(Action("end_transaction", do.end, do.may_end, {}, "EndTransactionRecord"))
     if not do.rules.controllers_stay_registered:
         found.append(
             Action("unregister_controller", do.unregister_controller, do.may_unregister_controller, one,

@@ -79,6 +79,7 @@ class Images:
         pending: whether there are records after the image.
         failed: whether a batch could not be joined.
         logs: its logs, by topic.
+        unnamed: of which the file that names the topic is not on disk yet; nothing where the scope has no crashes.
     """
 
     made: Word
@@ -92,6 +93,7 @@ class Images:
     pending: Truth
     failed: Truth
     logs: tuple[Log, ...]
+    unnamed: tuple[Truth, ...] = ()
 
     def current(self) -> Word:
         """The topic that exists; NOBODY if none does."""
@@ -108,7 +110,7 @@ def layout(setting: Setting) -> Images:
     return Images(
         ints(0, count), (topic,) * count, truth(), truth(), (topic,) * count, truth(),
         (Change(truth(), truth(), topic, truth()),) * count, ints(NOBODY, count - 1), truth(), truth(),
-        (Log(truth(), truth()),) * count,
+        (Log(truth(), truth()),) * count, (truth(),) * count * setting["crashes"],
     )  # fmt: skip
 
 
@@ -117,8 +119,9 @@ def initial(setting: Setting) -> list[Images]:
     count = setting["topics"]
     none = (Topic(),) * count
     changes, logs = (Change(),) * count, (Log(),) * count
+    unnamed = (False,) * count * setting["crashes"]
     return [
-        Images(0, none, directories, True, none, directories, changes, NOBODY, False, False, logs)
+        Images(0, none, directories, True, none, directories, changes, NOBODY, False, False, logs, unnamed)
         for directories in (False, True)
     ]
 
@@ -143,14 +146,17 @@ LEGEND = Legend(
         "shrink": sent(CONTROLLER, BROKER, "PartitionChangeRecord"),
         "clear_elr": sent(CONTROLLER, BROKER, "ClearElrRecord"),
         "raise_version": sent(CONTROLLER, BROKER, "FeatureLevelRecord"),
-        **events(BROKER, "publish", "load_snapshot", "stop", "start", "fail_disk"),
+        **events(BROKER, "publish", "load_snapshot", "stop", "start", "fail_disk", "crash", "name_logs"),
     },
     {"topics created": "made", "records to join": "pending"},
 )
 
-BOUNDS = (Bound("topics", 1, 3, "topics of one name that are created in turn"),)
+BOUNDS = (
+    Bound("topics", 1, 3, "topics of one name that are created in turn"),
+    Bound("crashes", 0, 1, "whether the broker may crash before its logs name their topics"),
+)
 
-SCOPES = {"tiny": {"topics": 2}, "small": {"topics": 3}}
+SCOPES = {"tiny": {"topics": 2}, "small": {"topics": 3}, "crashes": {"topics": 2, "crashes": 1}}
 
 
 @frozen
@@ -315,10 +321,19 @@ class Joining:
             return choose(change.changed, change.topic, choose(change.deleted, Topic(), old))
 
         image = tuple(after(old, change) for old, change in zip(state.image, changes, strict=True))
-        return evolve(
+        joined = evolve(
             state, image=image, knows=state.directories, changes=(Change(),) * len(changes), created=NOBODY,
-            pending=False, logs=self.logs(state, changes),
+            pending=False,
         )  # fmt: skip
+        return self.holding(joined, self.logs(state, changes))
+
+    def holding(self, state: Images, logs: tuple[Log, ...]) -> Images:
+        """The state with these logs: one that is made names its topic later."""
+        unnamed = tuple(
+            all_of(log.held, any_of(negate(old.held), late))
+            for log, old, late in zip(logs, state.logs, state.unnamed, strict=False)
+        )
+        return evolve(state, logs=logs, unnamed=unnamed)
 
     @rule("image.logs-follow-replicas", switches=("removed-replica-keeps-log", "offline-without-topic-id"),
           source="TopicDelta.localChanges; ReplicaManager.applyDelta; KAFKA-16157; PR 15263",
@@ -365,15 +380,32 @@ class Joining:
         return {"the broker runs": state.up, "it has not failed": negate(state.failed)}
 
     def stop(self, state: Images) -> Images:
+        """The broker ends in order."""
+        return self.crash(self.name_logs(state))
+
+    def may_name(self, state: Images) -> Conjuncts:
+        """A log of a running broker does not name its topic yet."""
+        return {"the broker runs": state.up, "a log names no topic": any_of(*state.unnamed)}
+
+    def name_logs(self, state: Images) -> Images:
+        """The files that name topics are written."""
+        return evolve(state, unnamed=(False,) * len(state.unnamed))
+
+    def crash(self, state: Images) -> Images:
         """The broker ends; what it has read is lost."""
         none = (Topic(),) * len(state.image)
         return evolve(
             state, up=False, image=none, changes=(Change(),) * len(none), created=NOBODY, pending=False, knows=False
         )  # fmt: skip
 
+    @rule("image.log-without-topic-is-stray", switches=("unnamed-log-stops-start",), source="KAFKA-16814; PR 16165",
+          says="A log that names no topic is a stray one, and keeps no broker from starting.")  # fmt: skip
     def may_start(self, state: Images) -> Conjuncts:
         """The broker does not run."""
-        return {"the broker does not run": negate(state.up)}
+        found = {"the broker does not run": negate(state.up)}
+        if not self.rules.unnamed_log_stops_start:
+            return found
+        return {**found, "each log names its topic": none_of(*state.unnamed)}
 
     @rule("image.stray-logs-are-told-by-id", switches=("stray-found-by-name",), source="KAFKA-14616; PR 15230",
           says="A broker that starts deletes each log whose topic id is none of its replicas', and makes the missing.",
@@ -389,7 +421,8 @@ class Joining:
             evolve(log, held=any_of(log.held, all_of(topic.mine, none_of(log.offline, taken))))
             for log, topic in zip(old, state.topics, strict=True)
         )
-        return evolve(state, up=True, image=state.topics, knows=state.directories, logs=logs)
+        after = evolve(state, up=True, image=state.topics, knows=state.directories)
+        return self.holding(after, logs)
 
     def may_fail(self, state: Images) -> Conjuncts:
         """The broker has a log."""
@@ -397,13 +430,18 @@ class Joining:
 
     def fail_disk(self, state: Images) -> Images:
         """The disk of the broker's logs fails; another one is left."""
-        return evolve(state, logs=tuple(Log(False, any_of(log.held, log.offline)) for log in state.logs))
+        return self.holding(state, tuple(Log(False, any_of(log.held, log.offline)) for log in state.logs))
 
 
 def actions(setting: Setting) -> list[Action]:
     """Records of the controller, and what the broker does."""
     do = Joining(setting)
+    crashes = [
+        Action("crash", do.crash, do.running, {}, "power failure"),
+        Action("name_logs", do.name_logs, do.may_name, {}, "PartitionMetadataFile.maybeFlush"),
+    ]
     return [
+        *(crashes if setting["crashes"] else ()),
         Action("create", do.create, do.may_create, {"mine": (0, 1)}, "createTopics"),
         Action("delete", do.delete, do.exists, {}, "deleteTopics"),
         Action("reassign", do.reassign, do.exists, {}, "alterPartitionReassignments"),

@@ -30,7 +30,7 @@ from kraftcheck.model.triggers.leadership import kept_out
 
 _ABSENT = (
     "reassign", "repair", "replace_disk", "copy_meta_properties", "register_again", "apply_equal_metadata", "shut_down",
-    "stop",
+    "stop", "cordon",
 )  # fmt: skip
 """What only the parts have when they are explored by themselves."""
 
@@ -216,7 +216,7 @@ _OWN = (
 )
 _FIXED = tuple(Bound(name, 0, 0, "not part of the composition") for name in
                ("crashes", "repairs", "disk-changes", "metadata-slot", "start", "clean-stops", "reassignments",
-                "torn-moves", "unclean-elections", "config-changes", "late-replies"))  # fmt: skip
+                "torn-moves", "unclean-elections", "config-changes", "late-replies", "cordons"))  # fmt: skip
 BOUNDS = (*(b for b in DATA_BOUNDS if b.name not in {own.name for own in (*_OWN, *_FIXED)}), *_OWN, *_FIXED)
 
 _BASE: Mapping[str, int] = {

@@ -20,18 +20,13 @@ from kraftcheck.properties.kinds import validate
 
 @frozen
 class Entry:
-    """The places of one system's parts.
+    """The places of one system's parts."""
 
-    Attributes:
-        behaviour: the `System`, as `module:attribute`.
-        claims: modules of `kraftcheck.properties`, each with a function `properties`, or another one that is named as
-            in `module:function`; none: the system has them.
-        lemmas: the module of its lemmas, with a function `lemmas`; empty: no proof needs any.
-    """
-
-    behaviour: str
+    behaviour: str  # the `System`, as `module:attribute`
+    # modules of `kraftcheck.properties`, each with a function `properties`, or another one that is named as in
+    # `module:function`; none: the system has them
     claims: tuple[str, ...] = ()
-    lemmas: str = ""
+    lemmas: str = ""  # the module of its lemmas, with a function `lemmas`; empty: no proof needs any
 
 
 class Catalogue(Mapping[str, System]):

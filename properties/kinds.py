@@ -19,8 +19,7 @@ from attrs import evolve
 from kraftcheck.model.language.system import LIVENESS, Action, Conjuncts, Fairness, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Truth
 
-Predicate = Callable[[Any], Truth | Conjuncts]
-"""A truth of a state."""
+Predicate = Callable[[Any], Truth | Conjuncts]  # a truth of a state
 
 Names = tuple[str, ...]
 

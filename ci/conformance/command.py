@@ -41,17 +41,13 @@ from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import RELEASES, RuleSet, parse
 from kraftcheck.model.systems.images.system import IMAGES
 
-MOST_DRAWN = 10**12
-"""The most cases that can be drawn: months of them."""
-
-DOCUMENT_VERSION = 1
-"""Version of the JSON document of a comparison with Kafka's classes."""
+MOST_DRAWN = 10**12  # the most cases that can be drawn: months of them
+DOCUMENT_VERSION = 1  # version of the JSON document of a comparison with Kafka's classes
 
 TOURS = {**SYSTEMS, IMAGES.name: IMAGES}
 """Systems whose steps the classes can take: the controller's managers, or those of a broker's image."""
 
-EVERY = "all"
-"""Stands for every known version."""
+EVERY = "all"  # stands for every known version
 
 
 def _number(

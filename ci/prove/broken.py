@@ -46,21 +46,13 @@ class Place:
 
 @frozen
 class BrokenProofRow:
-    """A variant of a system and the proven properties that it must refute.
+    """A variant of a system and the proven properties that it must refute."""
 
-    Attributes:
-        system: its name.
-        variant: choices switched on (or off, with a leading hyphen), joined by `+`.
-        claims: ids of properties.
-        shown: where the matrix shows the variant.
-        base: the rule set that is right there.
-    """
-
-    system: str
-    variant: str
-    claims: tuple[str, ...]
-    shown: tuple[Place, ...] = ()
-    base: str = "fixed"
+    system: str  # its name
+    variant: str  # choices switched on (or off, with a leading hyphen), joined by `+`
+    claims: tuple[str, ...]  # ids of properties
+    shown: tuple[Place, ...] = ()  # where the matrix shows the variant
+    base: str = "fixed"  # the rule set that is right there
 
     @property
     def rules(self) -> str:
@@ -101,11 +93,7 @@ def every_row() -> list[BrokenProofRow]:
 
 
 def chosen(names: Sequence[str], every: Sequence[BrokenProofRow]) -> list[BrokenProofRow]:
-    """The rows of these variants, all of them for none.
-
-    Raises:
-        Refusal: for an unknown name, with the nearest ones.
-    """
+    """The rows of these variants, all of them for none; raises Refusal for an unknown name, with the nearest ones."""
     for name in names:
         if name not in {row.variant for row in every}:
             raise Refusal(f"no proven property names {name!r}; {nearest(name, [row.variant for row in every])}")
@@ -152,32 +140,20 @@ TIME_UP = "; the solver's time was up"
 
 @frozen
 class BrokenClaim:
-    """How the proof of a claim breaks.
+    """How the proof of a claim breaks."""
 
-    Attributes:
-        claim: its id.
-        by: the actions that break it, and where.
-        answered: whether a solver had an answer, that nothing refutes the step; without, its time was up.
-    """
-
-    claim: str
-    by: str
-    answered: bool = True
+    claim: str  # its id
+    by: str  # the actions that break it, and where
+    answered: bool = True  # whether a solver had an answer, that nothing refutes the step; without, its time was up
 
 
 @frozen
 class BrokenProof:
-    """The outcome of the proofs under a variant.
+    """The outcome of the proofs under a variant."""
 
-    Attributes:
-        row: the variant.
-        broken: the properties whose proofs broke.
-        refused: for each property about which provers cannot be asked, why.
-    """
-
-    row: BrokenProofRow
-    broken: tuple[BrokenClaim, ...]
-    refused: dict[str, str] = field(factory=dict)
+    row: BrokenProofRow  # the variant
+    broken: tuple[BrokenClaim, ...]  # the properties whose proofs broke
+    refused: dict[str, str] = field(factory=dict)  # for each property about which provers cannot be asked, why
 
     @property
     def actions(self) -> dict[str, str]:
@@ -328,8 +304,7 @@ def document(results: Sequence[BrokenProof], code: int) -> dict[str, object]:
     }  # fmt: skip
 
 
-EFFORT_FOR_ANY = Effort(timeout=10)
-"""No answer in this time is no proof."""
+EFFORT_FOR_ANY = Effort(timeout=10)  # no answer in this time is no proof
 
 
 def freed(system: str, bounds: Mapping[str, int]) -> dict[str, int]:

@@ -235,8 +235,7 @@ def induction(name: str) -> str:
     ])  # fmt: skip
 
 
-Solver = Callable[[str, list[str]], list[str]]
-"""Takes a text and a name for each question in it, and gives each answer."""
+Solver = Callable[[str, list[str]], list[str]]  # takes a text and a name for each question in it, and gives each answer
 
 
 def by_command(command: list[str]) -> Solver:

@@ -297,8 +297,7 @@ def _undecided(proof: Proof, texts: Sequence[Script], second: str, effort: Effor
     return actions
 
 
-DEFINITION, INDEX, SCRIPT = "system.vmt", "index.json", "check.py"
-"""The files of a certificate."""
+DEFINITION, INDEX, SCRIPT = "system.vmt", "index.json", "check.py"  # the files of a certificate
 
 
 def write_certificate(chosen: Subject, proof: Proof, place: Path) -> str:
@@ -339,7 +338,7 @@ def check_certificate(folder: Path) -> subprocess.CompletedProcess[str]:
     """The run of a certificate's own script, which asks cvc5."""
     return subprocess.run(
         [sys.executable, str(folder / SCRIPT)], capture_output=True, text=True, check=False, cwd=folder
-    )  # fmt: skip
+    )
 
 
 def _words(chosen: Subject) -> dict[str, Any]:
@@ -348,8 +347,7 @@ def _words(chosen: Subject) -> dict[str, Any]:
     return {"system": chosen.name, "scope": chosen.setting.scope, "bounds": bounds, "rules": chosen.rules}
 
 
-FEWEST_AND_MORE = 2
-"""How many numbers of participants a definition of any number is compared with, the fewest first."""
+FEWEST_AND_MORE = 2  # how many numbers of participants a definition of any number is compared with, the fewest first
 
 
 def compare_certificate(request: ProofRequest, of: Theory, folder: Path, seed: int) -> NoReturn:

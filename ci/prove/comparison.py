@@ -38,18 +38,13 @@ from kraftcheck.solvers.traces.render import show
 
 @frozen
 class Few:
-    """A definition with quantifiers, and states with few participants.
+    """A definition with quantifiers, and states with few participants."""
 
-    Attributes:
-        defined: the definition.
-        layout, few: of states with any number, and with few.
-        numbers: by bound, how many there are.
-    """
-
-    defined: System
+    defined: System  # the definition
+    # layout, few: of states with any number, and with few
     layout: Layout
     few: Layout
-    numbers: Mapping[str, int]
+    numbers: Mapping[str, int]  # by bound, how many there are
 
     def text(self) -> str:
         """The definition in which a map has a constant at each place, and claims are about few places."""
@@ -182,29 +177,19 @@ class _Reader:
 
 @define
 class Comparison:
-    """A definition beside the rules.
+    """A definition beside the rules."""
 
-    Attributes:
-        of: the theory of the rules, with few participants where the definition is of any number.
-        defined: the definition.
-        few: its reading of states of the rules.
-        setting: of the definition, where it is of any number.
-        differences: where they differ, the first of each definition.
-        states, steps: how many were compared.
-        taken: the actions of which a step that is enabled was.
-        failed: the definitions that were seen false, of claims and guards.
-        starts: initial states: those that are listed, or some of those that are described.
-    """
-
-    of: Theory
-    defined: System
-    few: Few
-    setting: Setting | None = None
-    differences: dict[str, str] = field(factory=dict)
+    of: Theory  # the theory of the rules, with few participants where the definition is of any number
+    defined: System  # the definition
+    few: Few  # its reading of states of the rules
+    setting: Setting | None = None  # of the definition, where it is of any number
+    differences: dict[str, str] = field(factory=dict)  # where they differ, the first of each definition
+    # states, steps: how many were compared
     states: int = 0
     steps: int = 0
-    taken: set[str] = field(factory=set)
-    failed: set[str] = field(factory=set)
+    taken: set[str] = field(factory=set)  # the actions of which a step that is enabled was
+    failed: set[str] = field(factory=set)  # the definitions that were seen false, of claims and guards
+    # initial states: those that are listed, or some of those that are described
     starts: Sequence[tuple[int, ...]] = field(init=False)
     _reader: _Reader = field(init=False)
     _kinds: Mapping[str, Kind] = field(init=False)

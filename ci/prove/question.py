@@ -53,28 +53,17 @@ from kraftcheck.solvers.traces.render import lines
 
 @frozen
 class ProofAnswer:
-    """The answer of a prover.
+    """The answer of a prover."""
 
-    Attributes:
-        subject: what was proven.
-        proof: every query with its answer.
-        judgements: one for each claim that was asked for.
-        seconds: of the proof.
-        effort: of each query.
-        only: the claims that were asked for; none: all.
-        workers: processes.
-        second: the solver that answered every query too, if one did.
-        searched: how many states were explored beside it, with which bounds, and whether all there are.
-    """
-
-    subject: Subject
-    proof: Proof
-    judgements: tuple[ClaimJudgement, ...]
-    seconds: float
-    effort: Effort
-    only: tuple[str, ...]
-    workers: int
-    second: str | None = None
+    subject: Subject  # what was proven
+    proof: Proof  # every query with its answer
+    judgements: tuple[ClaimJudgement, ...]  # one for each claim that was asked for
+    seconds: float  # of the proof
+    effort: Effort  # of each query
+    only: tuple[str, ...]  # the claims that were asked for; none: all
+    workers: int  # processes
+    second: str | None = None  # the solver that answered every query too, if one did
+    # how many states were explored beside it, with which bounds, and whether all there are
     searched: tuple[str, ...] = ()
 
     def result(self) -> Result:
@@ -270,11 +259,8 @@ def _claim(proof: Proof, judgement: ClaimJudgement, meaning: Meaning) -> dict[st
     }
 
 
-MOST_MORE = 3
-"""So many participants more than the fewest are tried."""
-
-SECONDS = 10.0
-"""How long one query may take."""
+MOST_MORE = 3  # so many participants more than the fewest are tried
+SECONDS = 10.0  # how long one query may take
 
 
 def smallest_steps(request: ProofRequest, proof: Proof, claims: Sequence[str]) -> Mapping[str, tuple[int, Trace]]:
@@ -314,11 +300,8 @@ def _refuted(few: Theory, proof: Proof, claims: Sequence[str]) -> Iterator[Oblig
         yield from (answer for obligation in group if (answer := session.ask(obligation)).result == REFUTED)
 
 
-NO_SEARCH = "--search 0"
-"""Why nothing was explored, where the user says so."""
-
-Explorer = Callable[[Program, int], Exploration]
-"""A search of at most so many states."""
+NO_SEARCH = "--search 0"  # why nothing was explored, where the user says so
+Explorer = Callable[[Program, int], Exploration]  # a search of at most so many states
 
 FIRST_STATES = 100_000
 """States that are explored first where runs have only to show what claims speak of: such runs are short."""
@@ -478,25 +461,17 @@ def check_only(name: str, subject_: Theory, only: Sequence[str], invariants: Seq
 
 @frozen
 class ProofQuestion:
-    """The question for a prover: which claims hold after any number of steps.
+    """The question for a prover: which claims hold after any number of steps."""
 
-    Attributes:
-        request: what is to be proven.
-        effort: of each query.
-        only: the claims that are asked for; none: all.
-        workers: processes.
-        budget: of the search beside the proof; its `max_states` is 0 for none.
-        quiet: whether no progress is shown; None where Python asks, whose Ctrl-C is raised in the caller.
-        cluster: what answers the queries, a few of one action a task; None: this machine.
-    """
-
-    request: ProofRequest
-    effort: Effort
-    only: Sequence[str] = ()
-    workers: int = 1
+    request: ProofRequest  # what is to be proven
+    effort: Effort  # of each query
+    only: Sequence[str] = ()  # the claims that are asked for; none: all
+    workers: int = 1  # processes
+    # of the search beside the proof; its `max_states` is 0 for none
     budget: SearchBudget = field(factory=lambda: search_budget(max_states=MOST_STATES, keep=True))
+    # whether no progress is shown; None where Python asks, whose Ctrl-C is raised in the caller
     quiet: bool | None = None
-    cluster: Cluster | None = None
+    cluster: Cluster | None = None  # what answers the queries, a few of one action a task; None: this machine
 
     def answer(self) -> ProofAnswer:
         """The proof with its judgements; the seconds are those of the proof alone.

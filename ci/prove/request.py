@@ -13,11 +13,8 @@ from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import TheoryBuilder
 
-FEW = 3
-"""Of so many participants it is asked what a proof about any number rests on."""
-
-NUMBERS = 6
-"""With so many numbers of participants, the fewest first, the rules of any number are compared."""
+FEW = 3  # of so many participants it is asked what a proof about any number rests on
+NUMBERS = 6  # with so many numbers of participants, the fewest first, the rules of any number are compared
 
 MORE = 1
 """By so much are bounds of anything else, where the request frees them, larger than the least that engines take."""
@@ -25,22 +22,18 @@ MORE = 1
 
 @frozen
 class ProofRequest:
-    """A request for a proof, from which a worker process builds the theory.
+    """A request for a proof, from which a worker process builds the theory."""
 
-    Attributes:
-        name: system name, `module:attribute`, or a system, which only this process can make.
-        scope, bounds, rules: as the user gave them.
-        invariants, names: expressions to prove as well, and their ids; without ids their texts are.
-        compared: whether the rules of any number are compared with those of few; tests compare those of Kafka's
-            systems, also where a request is about some of their claims.
-    """
-
-    name: str | System
+    name: str | System  # system name, `module:attribute`, or a system, which only this process can make
+    # scope, bounds, rules: as the user gave them
     scope: str | None
     bounds: Mapping[str, int]
     rules: str | None
+    # invariants, names: expressions to prove as well, and their ids; without ids their texts are
     invariants: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    # whether the rules of any number are compared with those of few; tests compare those of Kafka's systems, also where
+    # a request is about some of their claims
     compared: bool = True
 
     def subject(self, proof: bool = True) -> Subject:

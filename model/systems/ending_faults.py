@@ -18,16 +18,14 @@ from kraftcheck.model.language.system import Action, Conjuncts, Legend, Setting,
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import any_of, negate
 
-FAULTS_END = "faults_end"
-"""The action after which no fault comes."""
+FAULTS_END = "faults_end"  # the action after which no fault comes
 
 State = TypeVar("State")
 
 Condition = Callable[..., Truth]
 """Whether an action still happens after faults have ended: `(state, **arguments)`, a truth."""
 
-Healing = Mapping[str, Condition | None]
-"""The actions that still happen then, by name; None: whatever their arguments."""
+Healing = Mapping[str, Condition | None]  # the actions that still happen then, by name; None: whatever their arguments
 
 
 def extended(kind: Callable[..., State], parts: Any, **more: Any) -> State:

@@ -32,8 +32,7 @@ from kraftcheck.properties.kinds import always, fair_system, fair_to_each, happe
 WAY = ("start", "decide", "read_used_ids", "list_ids", "register", "record", "expire", "list_registered", "note")
 """What happens by itself while a supervisor starts brokers again: nothing fails."""
 
-FEW_READS = 10
-"""ZooKeeper reads that one step of a start may take, however many topics there are."""
+FEW_READS = 10  # ZooKeeper reads that one step of a start may take, however many topics there are
 
 
 def properties(setting: Setting) -> list[Property]:
@@ -152,8 +151,7 @@ def _goals(setting: Setting) -> list[Property]:
                              lambda t: all_of(_registers(t, BY_HOSTNAME), t.before.left.rewrites < setting["rewrites"])
                              if t.action == "register" else False))  # fmt: skip
     if rules.fresh_ids_drawn and setting["running"] < setting["machines"]:
-        goals.append(happens("shows-fresh", "a broker registers a new id",
-                             lambda t: _registers(t, FRESH)))  # fmt: skip
+        goals.append(happens("shows-fresh", "a broker registers a new id", lambda t: _registers(t, FRESH)))
     return goals
 
 

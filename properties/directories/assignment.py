@@ -12,8 +12,7 @@ from kraftcheck.properties.directories.loss import forgiven
 from kraftcheck.properties.elections.outsiders import may_be_online, working
 from kraftcheck.properties.kinds import always, step
 
-ASSIGNING = ("assign", "assign_late")
-"""The actions by which a broker changes its own assignment."""
+ASSIGNING = ("assign", "assign_late")  # the actions by which a broker changes its own assignment
 
 
 def properties(setting: Setting) -> list[Property]:

@@ -80,14 +80,10 @@ FAIR_ELECTIONS = fair_system(
 
 @frozen
 class HealingElections(Elections):
-    """The state with what liveness asks for besides.
+    """The state with what liveness asks for besides."""
 
-    Attributes:
-        faults_over: no fault comes any more.
-        asked: the replicas of the reassignment that was asked for last; empty: none since the last cancellation.
-    """
-
-    faults_over: Truth = False
+    faults_over: Truth = False  # no fault comes any more
+    # the replicas of the reassignment that was asked for last; empty: none since the last cancellation
     asked: BrokerSet = BrokerSet()  # noqa: RUF009
 
 

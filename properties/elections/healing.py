@@ -25,11 +25,8 @@ from kraftcheck.properties.kinds import happens, recovers, sometimes
 
 Way = Mapping[str, Mapping[str, Any]]
 
-TIMER: Way = {"balance_timer": {}}
-"""The controller tries leaderless partitions again."""
-
-LEADER: Way = {"alter_partition": {}}
-"""The leader proposes the replicas that have caught up."""
+TIMER: Way = {"balance_timer": {}}  # the controller tries leaderless partitions again
+LEADER: Way = {"alter_partition": {}}  # the leader proposes the replicas that have caught up
 
 
 def properties(setting: Setting) -> list[Property]:

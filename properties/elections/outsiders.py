@@ -15,8 +15,7 @@ from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.kinds import Predicate, step
 
-PREFERRED = ("elect_preferred", "balance_timer")
-"""What seats the first replica, where it may lead."""
+PREFERRED = ("elect_preferred", "balance_timer")  # what seats the first replica, where it may lead
 
 
 class Configured(Protocol):
@@ -56,26 +55,19 @@ def able_to_lead(s: Elections) -> Brokers:
     return online.keep(working(s))
 
 
-ASKED = ("elect_unclean", "elect_designated")
-"""What an operator asks for: an unclean election, or a leader by name."""
+ASKED = ("elect_unclean", "elect_designated")  # what an operator asks for: an unclean election, or a leader by name
 
 
 @frozen
 class Change:
-    """A step as the controller of one partition sees it.
+    """A step as the controller of one partition sees it."""
 
-    Attributes:
-        before, after: the registrations.
-        action: the name of the action.
-        proposed: the ISR that the step was asked for.
-        lost: who, as the step says, has stopped uncleanly, is unregistered, or has fallen behind its leader.
-    """
-
+    # before, after: the registrations
     before: Elections
     after: Elections
-    action: str
-    proposed: BrokerSet
-    lost: BrokerSet
+    action: str  # the name of the action
+    proposed: BrokerSet  # the ISR that the step was asked for
+    lost: BrokerSet  # who, as the step says, has stopped uncleanly, is unregistered, or has fallen behind its leader
 
     def elects(self) -> Truth:
         """Whether another broker leads now."""

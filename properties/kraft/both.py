@@ -42,11 +42,8 @@ OF_DISKS = {
 }
 """The same of `directories`."""
 
-UNASKED = ("unclean-election-unasked",)
-"""What refutes claims about loss in the scope `tiny`, which has no ELR."""
-
-CHECKED = ("election.unclean.only-where-allowed",)
-"""The rule that this breaks."""
+UNASKED = ("unclean-election-unasked",)  # what refutes claims about loss in the scope `tiny`, which has no ELR
+CHECKED = ("election.unclean.only-where-allowed",)  # the rule that this breaks
 
 RULES = {
     "failure-recreates-log": "catchup.no-empty-log-for-a-hidden-one",

@@ -41,8 +41,7 @@ _TABLES = content(
 SNAPSHOT: str = _TABLES["snapshot"]
 """The commit of Kafka's source that the rules were read from; line numbers are of it."""
 
-CLASSES: Mapping[str, str] = _TABLES["classes"]
-"""Path of the file of each class that a source names."""
+CLASSES: Mapping[str, str] = _TABLES["classes"]  # path of the file of each class that a source names
 
 LINES: Mapping[str, int] = {
     f"{owner}.{method}": line
@@ -51,8 +50,7 @@ LINES: Mapping[str, int] = {
 }
 """Line of the declaration of each method, and of each inner class, that a source names."""
 
-WITHOUT_CLASS: Mapping[str, str] = _TABLES["without-class"]
-"""Names that stand alone in a source, in full."""
+WITHOUT_CLASS: Mapping[str, str] = _TABLES["without-class"]  # names that stand alone in a source, in full
 
 RELEASED: Mapping[str, str] = {name: release for release, names in _TABLES["released"].items() for name in names}
 """Classes and methods that the snapshot does not have yet, with the first release that has them."""
@@ -82,15 +80,10 @@ class UnknownCitation(ValueError):
 
 @frozen
 class Reference:
-    """What one citation leads to.
+    """What one citation leads to."""
 
-    Attributes:
-        text: the citation, with its detail.
-        target: a URL, or a file below the project's root with an anchor.
-    """
-
-    text: str
-    target: str
+    text: str  # the citation, with its detail
+    target: str  # a URL, or a file below the project's root with an anchor
 
 
 def references(source: str, release: str = "") -> tuple[Reference, ...]:

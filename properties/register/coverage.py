@@ -17,28 +17,20 @@ _LINES = re.compile(r"(?<=[ ,])(\d+)(?:-(\d+))?[a-z]?(?=,|$)")
 
 @frozen
 class Statement:
-    """One statement of a document.
+    """One statement of a document."""
 
-    Attributes:
-        id: name of the document and where the statement stands in it, such as `KIP-858 253` for a line; a letter
-            tells statements of one place apart.
-        says: what it says, in other words than the document's.
-        rules: ids of the rules that state it.
-        properties: what checks it, each with its system, such as `directories fenced-until-settled`.
-        variants: rule variants with which one of these properties is refuted, spelled as `--rules` has them: `a+b`
-            switches two on, `-a` switches one off.
-        places: where else it is modelled, as `file: name` from the project's root.
-        reason: why it is left out; beside rules or properties, what they do not say of it.
-        within: the scope in which a property has to be refuted, where the statement is about what only that one has.
-    """
-
+    # name of the document and where the statement stands in it, such as `KIP-858 253` for a line; a letter tells
+    # statements of one place apart
     id: str
-    says: str
-    rules: tuple[str, ...] = ()
-    properties: tuple[str, ...] = ()
+    says: str  # what it says, in other words than the document's
+    rules: tuple[str, ...] = ()  # ids of the rules that state it
+    properties: tuple[str, ...] = ()  # what checks it, each with its system, such as `directories fenced-until-settled`
+    # rule variants with which one of these properties is refuted, spelled as `--rules` has them: `a+b` switches two on,
+    # `-a` switches one off
     variants: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-    reason: str = ""
+    places: tuple[str, ...] = ()  # where else it is modelled, as `file: name` from the project's root
+    reason: str = ""  # why it is left out; beside rules or properties, what they do not say of it
+    # the scope in which a property has to be refuted, where the statement is about what only that one has
     within: str = ""
 
     @property
@@ -66,17 +58,11 @@ class Statement:
 
 @frozen
 class Document:
-    """A document with its statements.
+    """A document with its statements."""
 
-    Attributes:
-        name: what ids of its statements begin with.
-        title: what it is, as a heading.
-        statements: in its order.
-    """
-
-    name: str
-    title: str
-    statements: tuple[Statement, ...]
+    name: str  # what ids of its statements begin with
+    title: str  # what it is, as a heading
+    statements: tuple[Statement, ...]  # in its order
 
 
 def _document(file: str) -> Document:

@@ -18,8 +18,7 @@ from kraftcheck.model.register import RegisterError, numbered, spelled
 from kraftcheck.model.rules.choice import entries_of
 from kraftcheck.model.rules.ruleset import GROUPS
 
-Key = tuple[str, str, str]
-"""System, property, variant."""
+Key = tuple[str, str, str]  # system, property, variant
 
 _CATALOGUED = re.compile(r"catalogue (\d+)")
 
@@ -34,20 +33,16 @@ class Bug:
     """A defect, as data.
 
     Attributes:
-        entry: citations of where it comes from, such as its number in the catalogue; empty for a sighting.
-        variant: choices switched on (or off, with a leading hyphen), joined by `+`.
         system, scope, bounds: where it shows; bounds override the scope.
-        refutes: property to length of the shortest trace.
-        base: the rule set that is right in this scope.
     """
 
-    entry: str
-    variant: str
+    entry: str  # citations of where it comes from, such as its number in the catalogue; empty for a sighting
+    variant: str  # choices switched on (or off, with a leading hyphen), joined by `+`
     system: str
     scope: str
-    refutes: Mapping[str, int]
+    refutes: Mapping[str, int]  # property to length of the shortest trace
     bounds: Mapping[str, int] = field(factory=dict)
-    base: str = "fixed"
+    base: str = "fixed"  # the rule set that is right in this scope
 
     @property
     def rules(self) -> str:
@@ -82,8 +77,7 @@ def _place(bug: Bug) -> int:
 BUGS: tuple[Bug, ...] = tuple(sorted(_rows("breaks"), key=_place))
 """The matrix, in the order of the catalogue, then by group."""
 
-BESIDE: tuple[Bug, ...] = tuple(_rows("also"))
-"""What the matrix does not list, by group."""
+BESIDE: tuple[Bug, ...] = tuple(_rows("also"))  # what the matrix does not list, by group
 
 
 def _by_key() -> Mapping[Key, tuple[Bug, ...]]:
@@ -95,5 +89,4 @@ def _by_key() -> Mapping[Key, tuple[Bug, ...]]:
     return found
 
 
-SEEN: Mapping[Key, tuple[Bug, ...]] = _by_key()
-"""The sightings of each pair of a property and a variant."""
+SEEN: Mapping[Key, tuple[Bug, ...]] = _by_key()  # the sightings of each pair of a property and a variant

@@ -20,24 +20,16 @@ KINDS = (REDUNDANT, SCOPE)
 
 @frozen
 class Judgement:
-    """What it means that mutants survive.
+    """What it means that mutants survive."""
 
-    Attributes:
-        kind: `redundant`: other checks or the model see to it; `scope`: this scope is too small to show it. Where
-            something observable is wrong and no property says so, a property is missing: there is no kind for that.
-        system: the system; empty: each whose rules have it.
-        group: the action, or `module:rule`.
-        part: the condition, as the table shows it; of an operator mutant the expression as it is written.
-        change: `dropped`, `always` or `never`, empty: each; of an operator mutant the expression as it is changed.
-        why: a sentence.
-    """
-
+    # `redundant`: other checks or the model see to it; `scope`: this scope is too small to show it. Where something
+    # observable is wrong and no property says so, a property is missing: there is no kind for that.
     kind: str
-    system: str
-    group: str
-    part: str
-    change: str
-    why: str
+    system: str  # the system; empty: each whose rules have it
+    group: str  # the action, or `module:rule`
+    part: str  # the condition, as the table shows it; of an operator mutant the expression as it is written
+    change: str  # `dropped`, `always` or `never`, empty: each; of an operator mutant the expression as it is changed
+    why: str  # a sentence
 
     def about(self, system: str, group: str, part: str, change: str) -> bool:
         """Whether this judges the mutant."""
@@ -63,8 +55,7 @@ def _are_places(listed: Any) -> bool:
     return isinstance(listed, list) and all(isinstance(one, list) and len(one) == 3 for one in listed)
 
 
-JUDGEMENTS: tuple[Judgement, ...] = tuple(_judgements("mutants.toml", "condition"))
-"""Of the conditions of rules."""
+JUDGEMENTS: tuple[Judgement, ...] = tuple(_judgements("mutants.toml", "condition"))  # of the conditions of rules
 
 OPERATOR_JUDGEMENTS: tuple[Judgement, ...] = tuple(_judgements("operators.toml", "operator"))
 """Of operator mutants; one without a judgement is open."""
@@ -96,13 +87,12 @@ class Table:
     """One part of the page.
 
     Attributes:
-        system: the system, under the right rules.
         scope, bounds: where every mutant is explored; bounds override the scope.
-        further: scopes and bounds where those that nothing kills are tried again, in this order.
     """
 
-    system: str
+    system: str  # the system, under the right rules
     scope: str
+    # scopes and bounds where those that nothing kills are tried again, in this order
     further: tuple[tuple[str, Mapping[str, int]], ...] = ()
     bounds: Mapping[str, int] = field(factory=dict)
 

@@ -10,8 +10,7 @@ from attrs import frozen
 
 from kraftcheck.model.register import RegisterError, content, numbered, spelled
 
-Row = tuple[str, str, str]
-"""System, scope, rule set."""
+Row = tuple[str, str, str]  # system, scope, rule set
 
 Rows = Mapping[Row, Mapping[str, str]]
 
@@ -35,8 +34,7 @@ def _rows(tables: dict[str, Any], place: str) -> Rows:
 _SAFETY = content(__package__, "verdicts.toml", "checked", "named", "nothing")
 _LIVENESS = content(__package__, "liveness.toml", "smallest", "larger")
 
-EXPECTED: Rows = _rows(_SAFETY["checked"], "verdicts.toml: checked")
-"""The rows that `kraftcheck check` compares."""
+EXPECTED: Rows = _rows(_SAFETY["checked"], "verdicts.toml: checked")  # the rows that `kraftcheck check` compares
 
 EXPECTED_LARGE: Rows = _rows(_SAFETY["named"], "verdicts.toml: named")
 """Those that it compares only where their scope is named; tests of the profile `nightly` explore them."""
@@ -106,15 +104,10 @@ ANY_PLACES: Mapping[str, tuple[tuple[str, Mapping[str, int]], ...]] = {
 
 @frozen
 class OutsideProofs:
-    """Why no proof breaks by properties that a variant refutes.
+    """Why no proof breaks by properties that a variant refutes."""
 
-    Attributes:
-        reason: where it refutes them; there the right rules are not proven either.
-        claims: ids of the properties.
-    """
-
-    reason: str
-    claims: tuple[str, ...]
+    reason: str  # where it refutes them; there the right rules are not proven either
+    claims: tuple[str, ...]  # ids of the properties
 
 
 def _pair(words: str) -> tuple[str, str]:

@@ -17,8 +17,7 @@ from kraftcheck.properties.elections.outsiders import needed_isr, working
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 from kraftcheck.properties.replication.loss import died, excused, forgiven, permitted, quorum, untouched
 
-EpochClaim = Callable[[Word, Word, Word], Truth]
-"""A claim about a broker, an epoch and its leader."""
+EpochClaim = Callable[[Word, Word, Word], Truth]  # a claim about a broker, an epoch and its leader
 
 LeaderClaim = Callable[[Word, Word, Broker], Truth]
 """A claim about a broker that believes that it leads: of its number, its epoch and its record."""

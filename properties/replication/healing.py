@@ -22,14 +22,9 @@ from kraftcheck.properties.elections.outsiders import needed_isr
 from kraftcheck.properties.kinds import fair_system, leads_to, recovers, weak_fairness
 from kraftcheck.properties.replication.loss import excused, forgiven
 
-SETTLING: Way = {"apply_metadata": {}, "alter_partition": {}, "receive_answer": {}}
-"""What is under way arrives."""
-
-WORKING: Way = {**SETTLING, "fetch": {}, "propose_expand": {}}
-"""Running brokers replicate."""
-
-RETURNING: Way = {"unfence": {}, "register": {}, "elect_preferred": {}}
-"""Stopped and fenced brokers come back."""
+SETTLING: Way = {"apply_metadata": {}, "alter_partition": {}, "receive_answer": {}}  # what is under way arrives
+WORKING: Way = {**SETTLING, "fetch": {}, "propose_expand": {}}  # running brokers replicate
+RETURNING: Way = {"unfence": {}, "register": {}, "elect_preferred": {}}  # stopped and fenced brokers come back
 
 
 def properties(setting: Setting) -> list[Property]:

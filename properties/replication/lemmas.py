@@ -18,8 +18,7 @@ from kraftcheck.properties.replication import lemmas_commits, lemmas_logs
 from kraftcheck.properties.replication.durability import each_leading, each_led, needed_isr_at
 from kraftcheck.properties.replication.lemmas_logs import step_lemmas
 
-DECIDED = ("controller", "lossy")
-"""What events of the controller decide."""
+DECIDED = ("controller", "lossy")  # what events of the controller decide
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:

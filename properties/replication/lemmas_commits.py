@@ -87,23 +87,16 @@ def _of_any_number_of_epochs(setting: Setting) -> tuple[Property, ...]:
 
 @frozen
 class View:
-    """What a leader may commit with: now, once an answer has come, or once it leads.
+    """What a leader may commit with: now, once an answer has come, or once it leads."""
 
-    Attributes:
-        leader, epoch, log: who, in which epoch, with which records.
-        able: whether it is such a leader and at min ISR.
-        quorum: who must have a record.
-        end_of: what it knows of their log ends.
-        refused: whether the request in flight is its own, and gone by then.
-    """
-
+    # leader, epoch, log: who, in which epoch, with which records
     leader: Word
     epoch: Word
     log: Log
-    able: Truth
-    quorum: BrokerSet
-    end_of: Callable[[Word], Word]
-    refused: Truth = False
+    able: Truth  # whether it is such a leader and at min ISR
+    quorum: BrokerSet  # who must have a record
+    end_of: Callable[[Word], Word]  # what it knows of their log ends
+    refused: Truth = False  # whether the request in flight is its own, and gone by then
 
     def past(self, s: Replication) -> Truth:
         """Whether its epoch is over."""
@@ -272,9 +265,7 @@ def nothing_after(s: Replication) -> Callable[[Word], Truth]:
         return choose(candidates(s).has(n), s.leader_epoch, last_led(n))
 
     def next_has_reason(epoch: Word) -> Truth:
-        return any_of(*some_records(
-            s.brokers, lambda n, b: all_of(b.running(), b.epoch <= epoch, last(n) > epoch)
-        ))  # fmt: skip
+        return any_of(*some_records(s.brokers, lambda n, b: all_of(b.running(), b.epoch <= epoch, last(n) > epoch)))
 
     now = [view for _, view in _views(s)]
 

@@ -97,9 +97,9 @@ def _stated(s: Replication) -> Truth:
 
 
 def _ends_of_replicas(s: Replication) -> Conjuncts:
-    return each_leading(s, lambda _, epoch, b: implies(
-        epoch == s.leader_epoch, b.fetchers().within(s.controller.replicas)
-    ))  # fmt: skip
+    return each_leading(
+        s, lambda _, epoch, b: implies(epoch == s.leader_epoch, b.fetchers().within(s.controller.replicas))
+    )
 
 
 def _goes_by_min_isr(s: Replication) -> Conjuncts:
@@ -183,9 +183,9 @@ def _leader_has(led: Callable[[Word], Truth], leader: Broker) -> Claim:
 
 
 def _fetched(s: Replication) -> Conjuncts:
-    return each_follower(s, lambda _, epoch, b, f, other: implies(
-        all_of(b.end_of(f) >= 0, other.running()), epoch <= other.epoch
-    ))  # fmt: skip
+    return each_follower(
+        s, lambda _, epoch, b, f, other: implies(all_of(b.end_of(f) >= 0, other.running()), epoch <= other.epoch)
+    )
 
 
 def _hold(s: Replication) -> Conjuncts:

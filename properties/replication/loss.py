@@ -30,8 +30,7 @@ VARIANTS = ("unclean-election-unasked", "last-known-elected-beside-elr")
 CHECKED = ("election.unclean.only-where-allowed", "election.last-known.isr-and-elr-empty")
 """The rules of who may lead from outside."""
 
-REGISTERING = ("register", "start")
-"""The actions by which a process comes back, in `replication` and in `kraft`."""
+REGISTERING = ("register", "start")  # the actions by which a process comes back, in `replication` and in `kraft`
 
 PAID = "without permission, and before as many deaths as min ISR, nobody from outside ISR and ELR has led"
 PASSED_OVER = (

@@ -135,8 +135,7 @@ def _goals(setting: Setting) -> list[Property]:
         goals.append(happens("shows-loss", "an outsider takes over, and what only others have is given up",
                              lambda t: _some(t, _outsider)))  # fmt: skip
     if setting["stops"] and setting["isr-changes"]:
-        goals.append(happens("shows-rejoin", "a follower joins the ISR of a broker that has taken over",
-                             _rejoins))  # fmt: skip
+        goals.append(happens("shows-rejoin", "a follower joins the ISR of a broker that has taken over", _rejoins))
     if setting["session-losses"]:
         goals.append(sometimes("shows-two-leaders", "two brokers act as leader of one partition", _two_leaders))
     rules: ZkControllerRules = setting.rules.zk_controller

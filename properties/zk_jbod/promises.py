@@ -354,8 +354,7 @@ def _replica(id: str, sentence: str, of: Callable[[ZkJbod, int, int, Partition],
     })  # fmt: skip
 
 
-FAILING = "fail_operation"
-"""Some operation on a log that does not work meets the failure, whichever it is."""
+FAILING = "fail_operation"  # some operation on a log that does not work meets the failure, whichever it is
 
 
 def fairness(setting: Setting) -> list[Fairness]:

@@ -31,34 +31,22 @@ from kraftcheck.solvers.smt.runs.starts import check_described, is_of_few
 from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.worker import ProofWorker, TheoryBuilder, cites, proof_worker, rests_on
 
-CHUNK = 10
-"""Obligations given to a worker at a time."""
+CHUNK = 10  # obligations given to a worker at a time
 
 
 @frozen
 class Proof:
-    """The result of a proof by induction.
+    """The result of a proof by induction."""
 
-    Attributes:
-        theory: what was to be proven.
-        targets: ids of the claims that are judged.
-        claims: ids of the claims to be proven: the targets, and the invariants that they rest on.
-        answers: the last answer to each obligation.
-        unproven: invariants that are not proven, in the order in which they fell.
-        rounds: how often proofs were made anew, and 1.
-        stopped: whether it was asked to stop before it was finished.
-        stop_reason: why, if it was.
-        begins: tells whether a state is known to be initial, for where no search shows one; of none everything holds.
-    """
-
-    theory: Theory
-    targets: tuple[str, ...]
-    claims: tuple[str, ...]
-    answers: Mapping[Obligation, ObligationAnswer]
-    unproven: tuple[str, ...]
-    rounds: int
-    stopped: bool = False
-    stop_reason: str = STOPPED
+    theory: Theory  # what was to be proven
+    targets: tuple[str, ...]  # ids of the claims that are judged
+    claims: tuple[str, ...]  # ids of the claims to be proven: the targets, and the invariants that they rest on
+    answers: Mapping[Obligation, ObligationAnswer]  # the last answer to each obligation
+    unproven: tuple[str, ...]  # invariants that are not proven, in the order in which they fell
+    rounds: int  # how often proofs were made anew, and 1
+    stopped: bool = False  # whether it was asked to stop before it was finished
+    stop_reason: str = STOPPED  # why, if it was
+    # tells whether a state is known to be initial, for where no search shows one; of none everything holds
     begins: Callable[[], bool] = lambda: True
 
     def of(self, claim: str) -> list[ObligationAnswer]:
@@ -139,22 +127,16 @@ def checked(answer: ObligationAnswer, assumed: Sequence[str]) -> ObligationAnswe
     return answer
 
 
-_BEGUN: dict[str, ProofWorker] = {}
-"""The worker of this process, by the proof: there is one at most."""
+_BEGUN: dict[str, ProofWorker] = {}  # the worker of this process, by the proof: there is one at most
 
 
 @frozen
 class WorkerPlan:
-    """What another process makes its worker of, when it is first asked.
+    """What another process makes its worker of, when it is first asked."""
 
-    Attributes:
-        proof: another for each proof.
-        meaning: of the theory of the process that asks.
-        build, few, effort, clock: as `prove` takes them.
-    """
-
-    proof: str
-    meaning: str
+    proof: str  # another for each proof
+    meaning: str  # of the theory of the process that asks
+    # build, few, effort, clock: as `prove` takes them
     build: TheoryBuilder
     few: Sequence[TheoryBuilder]
     effort: Effort
@@ -178,11 +160,8 @@ class WorkerPlan:
         return _BEGUN[self.proof].answer(batch, assumed)
 
 
-STOP_SECONDS = 1.0
-"""How long a lost worker waits to be explained by a stop."""
-
-ProofProgress = Callable[[int, int], None]
-"""Called with the number of answered obligations, and of all."""
+STOP_SECONDS = 1.0  # how long a lost worker waits to be explained by a stop
+ProofProgress = Callable[[int, int], None]  # called with the number of answered obligations, and of all
 
 
 LOST = "a worker process was killed, perhaps for want of memory; give fewer --workers"
@@ -194,19 +173,12 @@ class WorkerLost(MemoryError):
 
 @define
 class ProofPool:
-    """Where obligations are answered: worker processes, or this one.
+    """Where obligations are answered: worker processes, or this one."""
 
-    Attributes:
-        pool: the processes; None for this one.
-        ask: answers some obligations there.
-        stop: once set, no further obligation is answered.
-        progress: called with the number of answers in this round, and of obligations.
-    """
-
-    pool: Executor | None
-    ask: Callable[[Sequence[Obligation], Sequence[str]], list[ObligationAnswer]]
-    stop: threading.Event
-    progress: ProofProgress
+    pool: Executor | None  # the processes; None for this one
+    ask: Callable[[Sequence[Obligation], Sequence[str]], list[ObligationAnswer]]  # answers some obligations there
+    stop: threading.Event  # once set, no further obligation is answered
+    progress: ProofProgress  # called with the number of answers in this round, and of obligations
     _futures: set[Future[list[ObligationAnswer]]] = field(factory=set)
 
     def answers(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> Iterator[ObligationAnswer]:
@@ -249,8 +221,7 @@ def chunks_of(batch: Sequence[Obligation]) -> Iterator[Sequence[Obligation]]:
         yield from (same_action[i : i + CHUNK] for i in range(0, len(same_action), CHUNK))
 
 
-Elsewhere = Callable[[], contextlib.AbstractContextManager[Executor]]
-"""Opens an executor on other machines."""
+Elsewhere = Callable[[], contextlib.AbstractContextManager[Executor]]  # opens an executor on other machines
 
 
 @contextlib.contextmanager
@@ -323,4 +294,4 @@ def prove(
     begins = functools.cache(functools.partial(is_of_few, subject, few, effort))
     return Proof(
         subject, targets, tuple(claims), order, tuple(unproven), rounds, halt.is_set(), stop_reason(halt), begins
-    )  # fmt: skip
+    )

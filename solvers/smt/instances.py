@@ -23,8 +23,7 @@ from kraftcheck.solvers.smt.reading.set_shapes import assuming, condition_of, ke
 from kraftcheck.solvers.smt.z3terms import BINDERS, Substitution
 
 POSITIVE, NEGATIVE = 1, 2
-BOTH = POSITIVE | NEGATIVE
-"""Where a truth stands in another: that one needs it to hold, to fail, or asks for both."""
+BOTH = POSITIVE | NEGATIVE  # where a truth stands in another: that one needs it to hold, to fail, or asks for both
 
 
 def arguments_with_polarity(term: Term, polarity: int) -> Iterator[tuple[Term, int]]:
@@ -52,13 +51,9 @@ def apart(one: Sort, other: Sort) -> bool:
 
 @define
 class Sorts:
-    """Sequences that some claim reads at one place have places of one sort.
+    """Sequences that some claim reads at one place have places of one sort."""
 
-    Attributes:
-        substitution: knows which terms depend on a bound place.
-    """
-
-    substitution: Substitution
+    substitution: Substitution  # knows which terms depend on a bound place
     _same: dict[int, int] = field(factory=dict)
     _read: dict[int, tuple[int, ...]] = field(factory=dict)
 
@@ -139,49 +134,33 @@ def _sizes(node: Term) -> int:
 
 @define
 class DeniedPart:
-    """One of the truths of which one is to fail.
+    """One of the truths of which one is to fail."""
 
-    Attributes:
-        number: 0 for what holds whichever fails.
-        chosen: the truth that it is this one; None for part 0.
-        place_count: how many places it has named.
-    """
-
-    number: int = 0
-    chosen: Term | None = None
-    place_count: int = 0
+    number: int = 0  # 0 for what holds whichever fails
+    chosen: Term | None = None  # the truth that it is this one; None for part 0
+    place_count: int = 0  # how many places it has named
 
 
 @define
 class Instances:
-    """Instances of claims about every place, which follow from some truths.
+    """Instances of claims about every place, which follow from some truths."""
 
-    Attributes:
-        graph: holds every term.
-        facts: truths that follow from the required and denied ones, in order.
-        places: the places of interest, each with its sort.
-        denied_places: those of them where a denied truth fails.
-        sets: the sizes of sets that some truth asks for.
-        cases: of a size by its index, the condition, and the sizes that it is equal to if that holds, and if not.
-        sums: whether some truth adds two sizes, or multiplies one.
-        sorts: which places are those of which sequences.
-    """
-
-    graph: Graph
-    facts: list[Term] = field(factory=list)
-    places: list[tuple[Term, Sort]] = field(factory=list)
-    denied_places: list[tuple[Term, Sort]] = field(factory=list)
+    graph: Graph  # holds every term
+    facts: list[Term] = field(factory=list)  # truths that follow from the required and denied ones, in order
+    places: list[tuple[Term, Sort]] = field(factory=list)  # the places of interest, each with its sort
+    denied_places: list[tuple[Term, Sort]] = field(factory=list)  # those of them where a denied truth fails
     _substitution: Substitution = field(init=False)
     _polarities: dict[tuple[int, int], int] = field(factory=dict)
     _read: set[int] = field(factory=set)
     _ranged: set[int] = field(factory=set)
     _claims: dict[int, Term] = field(factory=dict)
     _said: set[int] = field(factory=set)
-    sets: list[Term] = field(factory=list)
+    sets: list[Term] = field(factory=list)  # the sizes of sets that some truth asks for
+    # of a size by its index, the condition, and the sizes that it is equal to if that holds, and if not
     cases: dict[int, tuple[Term, Term, Term]] = field(factory=dict)
-    sums: bool = False
+    sums: bool = False  # whether some truth adds two sizes, or multiplies one
     _made: set[tuple[int, ...]] = field(factory=set)
-    sorts: Sorts = field(init=False)
+    sorts: Sorts = field(init=False)  # which places are those of which sequences
 
     def __attrs_post_init__(self) -> None:
         """Nothing is substituted yet."""

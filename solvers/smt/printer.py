@@ -15,8 +15,7 @@ NOT_IN_SYMBOLS = str.maketrans({"|": "!1", "\\": "!2", "!": "!3"})
 WORD = "$"
 """What the symbols of variables begin with in a text, so that none is a symbol of a theory or of a definition."""
 
-BOUND = "bound "
-"""How the symbols of bound places begin."""
+BOUND = "bound "  # how the symbols of bound places begin
 
 _SIMPLE = re.compile(r"[a-zA-Z_$][a-zA-Z0-9_]*")
 
@@ -31,19 +30,12 @@ def symbol(name: str) -> str:
 
 @frozen
 class _Node:
-    """A term.
+    """A term."""
 
-    Attributes:
-        expression: the term, kept so that its id stays its own.
-        reference: what stands for it in other terms.
-        line: its declaration or definition; empty for one that is written out where it stands.
-        parts: ids of the terms and symbols that it needs before.
-    """
-
-    expression: Any
-    reference: str
-    line: str
-    parts: tuple[int, ...]
+    expression: Any  # the term, kept so that its id stays its own
+    reference: str  # what stands for it in other terms
+    line: str  # its declaration or definition; empty for one that is written out where it stands
+    parts: tuple[int, ...]  # ids of the terms and symbols that it needs before
 
 
 @define

@@ -17,11 +17,8 @@ from kraftcheck.solvers.program.symbols import in_domain
 from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, disjunction, is_number
 
-PREMISE, AFTER = "invariant: ", "invariant after the step: "
-"""Groups of the premises that are invariants."""
-
-BOUND = "bound: "
-"""Group of the premises that a field stays in its domain."""
+PREMISE, AFTER = "invariant: ", "invariant after the step: "  # groups of the premises that are invariants
+BOUND = "bound: "  # group of the premises that a field stays in its domain
 
 SOLVERS = ("z3", "bitwuzla")
 """What may answer queries; bitwuzla is a Python package of its own, and knows bit-vectors only."""
@@ -31,75 +28,48 @@ PROVEN, REFUTED, UNDECIDED = "proven", "not inductive", "unknown"
 
 @frozen
 class Obligation:
-    """One thing to show: a claim initially, after an action, or (step properties) of it.
+    """One thing to show: a claim initially, after an action, or (step properties) of it."""
 
-    Attributes:
-        claim: id of the property or lemma.
-        action: name of the action, or INITIATION.
-    """
-
-    claim: str
-    action: str
+    claim: str  # id of the property or lemma
+    action: str  # name of the action, or INITIATION
 
 
 @frozen
 class Countermodel:
-    """Values of a countermodel.
+    """Values of a countermodel."""
 
-    Attributes:
-        state: leaves of the state before the action, or of the initial state.
-        arguments: leaves of the action's arguments.
-    """
-
-    state: tuple[int, ...]
-    arguments: tuple[int, ...] = ()
+    state: tuple[int, ...]  # leaves of the state before the action, or of the initial state
+    arguments: tuple[int, ...] = ()  # leaves of the action's arguments
 
 
 @frozen
 class ObligationAnswer:
-    """The answer to an obligation.
+    """The answer to an obligation."""
 
-    Attributes:
-        obligation: the obligation.
-        result: PROVEN, REFUTED or UNDECIDED.
-        seconds: time of the query.
-        core: premises of the proof as `group: name`, and of the proofs that the other fields stay; empty if none.
-        counterexample: a countermodel; None unless refuted.
-        reason: why it is undecided.
-        fields: for domains, the fields that may leave theirs.
-        faults: those of them that may leave it where no cap is declared.
-    """
-
-    obligation: Obligation
-    result: str
-    seconds: float
+    obligation: Obligation  # the obligation
+    result: str  # PROVEN, REFUTED or UNDECIDED
+    seconds: float  # time of the query
+    # premises of the proof as `group: name`, and of the proofs that the other fields stay; empty if none
     core: tuple[str, ...] = ()
-    counterexample: Countermodel | None = None
-    reason: str = ""
-    fields: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
+    counterexample: Countermodel | None = None  # a countermodel; None unless refuted
+    reason: str = ""  # why it is undecided
+    fields: tuple[str, ...] = ()  # for domains, the fields that may leave theirs
+    faults: tuple[str, ...] = ()  # those of them that may leave it where no cap is declared
 
 
 @frozen
 class Effort:
-    """How the solver is to work.
+    """How the solver is to work."""
 
-    Attributes:
-        timeout: seconds for each query.
-        resources: how much Z3 may do for each query with quantifiers, in its own units, of which it uses some 5 million
-            in a second; 0: any amount. Unlike seconds they are the same on every machine, and beside other work.
-        seed: of every random choice.
-        minimise: whether unsat cores are made small; Z3 only.
-        solver: which solver answers, of SOLVERS.
-        quantifiers: whether claims about every place may be asked with quantifiers. The text of a query has instances,
-            so that it need not show another solver what only quantifiers prove.
-    """
-
-    timeout: float = 60.0
-    seed: int = 0
-    minimise: bool = False
-    solver: str = "z3"
+    timeout: float = 60.0  # seconds for each query
+    seed: int = 0  # of every random choice
+    minimise: bool = False  # whether unsat cores are made small; Z3 only
+    solver: str = "z3"  # which solver answers, of SOLVERS
+    # whether claims about every place may be asked with quantifiers. The text of a query has instances, so that it need
+    # not show another solver what only quantifiers prove.
     quantifiers: bool = True
+    # how much Z3 may do for each query with quantifiers, in its own units, of which it uses some 5 million in a second;
+    # 0: any amount. Unlike seconds they are the same on every machine, and beside other work.
     resources: int = 0
 
     def milliseconds(self) -> int:
@@ -114,21 +84,13 @@ class Effort:
 
 @frozen
 class Premises:
-    """The premises of obligations, read into Z3.
+    """The premises of obligations, read into Z3."""
 
-    Attributes:
-        truths: by `group: name`.
-        symbols: the symbols of state and arguments.
-        names: the terms behind them, state first.
-        width: how many of them are the state's.
-        terms: those of the truths that are terms, by the same names.
-    """
-
-    truths: Mapping[str, Any]
-    symbols: tuple[Any, ...]
-    names: tuple[Term, ...]
-    width: int
-    terms: Mapping[str, Term] = field(factory=dict)
+    truths: Mapping[str, Any]  # by `group: name`
+    symbols: tuple[Any, ...]  # the symbols of state and arguments
+    names: tuple[Term, ...]  # the terms behind them, state first
+    width: int  # how many of them are the state's
+    terms: Mapping[str, Term] = field(factory=dict)  # those of the truths that are terms, by the same names
 
     def endless(self) -> bool:
         """Whether a sequence takes part: then there are claims about every place of it."""
@@ -273,8 +235,7 @@ class Questions:
 
 Clock = Callable[[], float]
 
-Remaining = Callable[[], int]
-"""The milliseconds that a query still has."""
+Remaining = Callable[[], int]  # the milliseconds that a query still has
 
 
 def new_solver(premises: Premises, effort: Effort, context: z3.Context) -> Any:
@@ -289,19 +250,13 @@ def new_solver(premises: Premises, effort: Effort, context: z3.Context) -> Any:
 
 @frozen
 class SolverAnswer:
-    """A solver's answer.
+    """A solver's answer."""
 
-    Attributes:
-        result: PROVEN, REFUTED or UNDECIDED of `kraftcheck.solvers.smt.queries`.
-        core: premises of the proof, by their names.
-        values: of a countermodel, in the order of the premises' symbols; None unless refuted.
-        reason: why it is undecided.
-    """
-
-    result: str
-    core: tuple[str, ...] = ()
+    result: str  # PROVEN, REFUTED or UNDECIDED of `kraftcheck.solvers.smt.queries`
+    core: tuple[str, ...] = ()  # premises of the proof, by their names
+    # of a countermodel, in the order of the premises' symbols; None unless refuted
     values: tuple[int, ...] | None = None
-    reason: str = ""
+    reason: str = ""  # why it is undecided
 
 
 FieldsLeft = tuple[tuple[str, ...], tuple[str, ...]]

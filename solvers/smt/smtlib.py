@@ -57,29 +57,22 @@ class ActionQueries:
         return [z3.Not(conjunction(map(self.questions.read.expression, goals)))]
 
 
-SECOND_SOLVERS = ("bitwuzla", "cvc5", "z3")
-"""Python packages that can be asked as well; Z3 where it was not the first."""
+SECOND_SOLVERS = ("bitwuzla", "cvc5", "z3")  # Python packages that can be asked as well; Z3 where it was not the first
 
 
 class SolverMissing(RuntimeError):
     """A second solver that is not installed."""
 
 
-LONGEST_NAME = 200
-"""Characters of the names of an action and a claim in that of a file; file systems take 255 bytes."""
+LONGEST_NAME = 200  # characters of the names of an action and a claim in that of a file; file systems take 255 bytes
 
 
 @frozen
 class Script:
-    """A query as text.
+    """A query as text."""
 
-    Attributes:
-        obligation: the obligation.
-        text: SMT-LIB 2; unsatisfiable iff the obligation holds.
-    """
-
-    obligation: Obligation
-    text: str
+    obligation: Obligation  # the obligation
+    text: str  # SMT-LIB 2; unsatisfiable iff the obligation holds
 
     @property
     def name(self) -> str:

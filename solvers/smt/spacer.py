@@ -51,15 +51,10 @@ def leaves_text(paths: Sequence[str], where: str = "") -> str:
 
 @frozen
 class Inference:
-    """The result of Spacer for a claim.
+    """The result of Spacer for a claim."""
 
-    Attributes:
-        verdict: Holds with a strengthening, else Unknown.
-        lemma: the strengthening in Z3's words, checked to be inductive; empty without one.
-    """
-
-    verdict: Verdict
-    lemma: str = ""
+    verdict: Verdict  # Holds with a strengthening, else Unknown
+    lemma: str = ""  # the strengthening in Z3's words, checked to be inductive; empty without one
 
 
 def infer(subject: Theory, claim: str, effort: Effort) -> Inference:

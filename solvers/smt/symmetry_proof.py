@@ -29,14 +29,10 @@ from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 @define
 class SampleValues:
-    """Evaluates the terms of a graph in given states; a value that is known is kept.
+    """Evaluates the terms of a graph in given states; a value that is known is kept."""
 
-    Attributes:
-        graph: of which terms.
-        rows: for each state the values of the graph's variables, in the order in which they were made.
-    """
-
-    graph: Graph
+    graph: Graph  # of which terms
+    # for each state the values of the graph's variables, in the order in which they were made
     rows: Sequence[Sequence[int]]
     _known: list[list[int]] = field(factory=list)
 
@@ -70,21 +66,15 @@ def scattered(spans: Sequence[tuple[int, int]], count: int) -> list[list[int]]:
     return rows
 
 
-SAMPLES = 12
-"""Scattered states on which an instance and its likely image are compared before Z3 is asked."""
+SAMPLES = 12  # scattered states on which an instance and its likely image are compared before Z3 is asked
 
 
 @frozen
 class SymmetryProof:
-    """What it took to prove the symmetries of a program.
+    """What it took to prove the symmetries of a program."""
 
-    Attributes:
-        obligations: statements proven.
-        asked: how many of them Z3 was asked; the others folded to the same terms.
-    """
-
-    obligations: int
-    asked: int
+    obligations: int  # statements proven
+    asked: int  # how many of them Z3 was asked; the others folded to the same terms
 
     def text(self) -> str:
         """The proof in a line of a report."""
@@ -131,18 +121,15 @@ def _check_caps(program: Program) -> None:
 
 @define
 class _Prover:
-    """Proves exchanges of two elements, one after the other.
+    """Proves exchanges of two elements, one after the other."""
 
-    Attributes:
-        program, timeout: as `prove_symmetries` takes them.
-        obligations, asked: counted so far.
-        obstacles: for each action and property that tells elements apart what a refusal says of it, each once.
-    """
-
+    # program, timeout: as `prove_symmetries` takes them
     program: Program
     timeout: float
+    # obligations, asked: counted so far
     obligations: int = 0
     asked: int = 0
+    # for each action and property that tells elements apart what a refusal says of it, each once
     obstacles: dict[str, None] = field(factory=dict)
     _made: Specialiser = field(init=False)
     _instances: list[Instance] = field(init=False)

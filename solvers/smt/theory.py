@@ -22,33 +22,22 @@ from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.smt.reading.goals.outcomes import OF_ANY_OUTCOME, AnyOutcome
 
-INITIATION = "initially"
-"""Stands for the action in obligations about initial states."""
-
-DOMAINS = ("domains",)
-"""Id of the built-in claim that no field leaves its domain."""
+INITIATION = "initially"  # stands for the action in obligations about initial states
+DOMAINS = ("domains",)  # id of the built-in claim that no field leaves its domain
 
 
 @frozen
 class Theory:
-    """A system with its invariants, lemmas and step properties, traced for provers.
+    """A system with its invariants, lemmas and step properties, traced for provers."""
 
-    Attributes:
-        program: the traced system; its step properties are the theory's own and, for
-            each invariant, that it stays.
-        invariants: the `always` properties and the lemmas.
-        lemmas: ids of the lemmas among them.
-        steps: the step properties.
-        liveness: properties about fair behaviours, which bounded runs look for lassos of; proofs have none.
-        outcome: makes steps of any outcome; None where no claim is about these.
-    """
-
+    # the traced system; its step properties are the theory's own and, for each invariant, that it stays
     program: Program
-    invariants: tuple[Property, ...]
-    lemmas: frozenset[str]
-    steps: tuple[Property, ...]
+    invariants: tuple[Property, ...]  # the `always` properties and the lemmas
+    lemmas: frozenset[str]  # ids of the lemmas among them
+    steps: tuple[Property, ...]  # the step properties
+    # properties about fair behaviours, which bounded runs look for lassos of; proofs have none
     liveness: tuple[Property, ...] = ()
-    outcome: AnyOutcome | None = None
+    outcome: AnyOutcome | None = None  # makes steps of any outcome; None where no claim is about these
     _positions: Mapping[str, int] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:

@@ -38,15 +38,10 @@ from kraftcheck.solvers.smt.theory import INITIATION, Theory
 
 @frozen
 class ModelAction:
-    """An action that a model takes.
+    """An action that a model takes."""
 
-    Attributes:
-        action: its name.
-        leaves: the leaves of its arguments.
-    """
-
-    action: str
-    leaves: tuple[int, ...] = ()
+    action: str  # its name
+    leaves: tuple[int, ...] = ()  # the leaves of its arguments
 
 
 def kind_of_action(subject: Theory, action: str) -> Kind:
@@ -67,11 +62,7 @@ def _concrete(value: Any, take: Any) -> Any:
 
 
 def step_on_ints(subject: Theory, before: Any, chosen: ModelAction) -> TraceStep:
-    """The step of an action on ints.
-
-    Raises:
-        EngineDisagreement: when it is not enabled there, or leaves the layout.
-    """
+    """The step of an action on ints; raises EngineDisagreement when it is not enabled there, or leaves the layout."""
     kind, arguments = kind_of_action(subject, chosen.action), arguments_of(subject, chosen)
     if not kind.action.enabled(before, arguments):
         raise EngineDisagreement(f"{chosen.action}({arguments}) is not enabled on ints in {before}")
@@ -131,21 +122,13 @@ REACHABLE, UNREACHABLE, NOT_DECIDED = "reachable", "unreachable", "not decided"
 
 @frozen
 class Counterexample:
-    """A counterexample to induction.
+    """A counterexample to induction."""
 
-    Attributes:
-        step: from a state that the invariants allow; its initial state need not be reachable.
-        reach: REACHABLE, UNREACHABLE or NOT_DECIDED.
-        where: the space in which the state was looked up, in words.
-        trace: a run from an initial state to the end of the step, if reachable.
-        numbers: of a claim about any number the bounds with the few participants that have it; empty of others.
-    """
-
-    step: Trace
-    reach: str
-    where: str
-    trace: Trace | None = None
-    numbers: str = ""
+    step: Trace  # from a state that the invariants allow; its initial state need not be reachable
+    reach: str  # REACHABLE, UNREACHABLE or NOT_DECIDED
+    where: str  # the space in which the state was looked up, in words
+    trace: Trace | None = None  # a run from an initial state to the end of the step, if reachable
+    numbers: str = ""  # of a claim about any number the bounds with the few participants that have it; empty of others
 
 
 def replay_countermodel(subject: Theory, answer: ObligationAnswer, assumed: Sequence[str]) -> Trace:
@@ -248,31 +231,22 @@ def _instance(program: Program, step: TraceStep) -> int:
 
 @frozen
 class ClaimJudgement:
-    """A claim with the outcome of its proof.
+    """A claim with the outcome of its proof."""
 
-    Attributes:
-        verdict: proven claims hold; one that the explorer refutes is refuted; the rest is unknown.
-        counterexample: the counterexample to induction that says most; None where there is none.
-    """
-
-    verdict: PropertyVerdict
+    verdict: PropertyVerdict  # proven claims hold; one that the explorer refutes is refuted; the rest is unknown
+    # the counterexample to induction that says most; None where there is none
     counterexample: Counterexample | None = None
 
 
 @frozen
 class SearchEvidence:
-    """The search that decides whether a counterexample is reachable.
+    """The search that decides whether a counterexample is reachable."""
 
-    Attributes:
-        explored: the search of the scope, states kept; None where there is none.
-        reason: why there is none.
-        others: searches of further scopes, where the claims are of any number of brokers; the smallest first.
-        smallest: by claim about any number of brokers, a counterexample to induction with few.
-    """
-
-    explored: Exploration | None = None
-    reason: str = "nothing was explored"
+    explored: Exploration | None = None  # the search of the scope, states kept; None where there is none
+    reason: str = "nothing was explored"  # why there is none
+    # searches of further scopes, where the claims are of any number of brokers; the smallest first
     others: tuple[Exploration, ...] = ()
+    # by claim about any number of brokers, a counterexample to induction with few
     smallest: Mapping[str, Counterexample] = field(factory=dict)
 
     @property

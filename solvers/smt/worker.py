@@ -50,8 +50,7 @@ from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, EndlessEngine, 
 from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.z3terms import conjunction, value_of
 
-MARK = "premise!"
-"""Prefix of the literals; no field's path has it."""
+MARK = "premise!"  # prefix of the literals; no field's path has it
 
 
 class BitwuzlaEngine:
@@ -239,29 +238,24 @@ def conjuncts(truth: Any) -> list[Any]:
     return result
 
 
-TheoryBuilder = Callable[[], Theory]
-"""Makes the theory anew in a worker process; it must be picklable."""
+TheoryBuilder = Callable[[], Theory]  # makes the theory anew in a worker process; it must be picklable
 
 SHARES = (0.25, 0.25, 1)
 """Of the time of a query, what each seed has: what takes one seed minutes takes another seconds."""
 
-FEW_SECONDS = 10.0
-"""How long a query with few participants may take: it only saves time."""
+FEW_SECONDS = 10.0  # how long a query with few participants may take: it only saves time
 
 
 @define
 class ProofWorker:
-    """Answers obligations about one theory.
+    """Answers obligations about one theory."""
 
-    Attributes:
-        questions, effort, clock: of the theory, of each query, and the seconds from any origin.
-        few: questions about the same system with few participants, and, for claims about three places, with few and
-            without other bounds; none: all invariants are assumed at once.
-    """
-
+    # questions, effort, clock: of the theory, of each query, and the seconds from any origin
     questions: Questions
     effort: Effort
     clock: Clock
+    # questions about the same system with few participants, and, for claims about three places, with few and without
+    # other bounds; none: all invariants are assumed at once
     few: tuple[Questions, ...] = ()
 
     def answer(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:

@@ -22,11 +22,8 @@ from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.symbols import is_below
 from kraftcheck.solvers.smt.printer import WORD
 
-BINDERS = ("every", "least", "greatest", "least_by", "above", "cardinality")
-"""Operators that speak of any place."""
-
-LAST_GENERATION = 1
-"""How many witnesses of witnesses are named."""
+BINDERS = ("every", "least", "greatest", "least_by", "above", "cardinality")  # operators that speak of any place
+LAST_GENERATION = 1  # how many witnesses of witnesses are named
 
 
 @define
@@ -34,12 +31,9 @@ class Substitution:
     """Puts places in for bound ones, in the terms of one graph, and names places.
 
     The names have no dot and are no identifiers: so none is that of a field or of an argument.
-
-    Attributes:
-        graph: holds every term.
     """
 
-    graph: Graph
+    graph: Graph  # holds every term
     _free: dict[int, frozenset[int]] = field(factory=dict)
     _memo: dict[tuple[int, int, int], Term] = field(factory=dict)
     _names: dict[str, Term] = field(factory=dict)
@@ -237,11 +231,7 @@ class Z3Reader:
         self._expressions[variable.index] = value
 
     def expression(self, term: Term) -> Any:
-        """The expression of a term.
-
-        Raises:
-            LoweringError: when a mask has no bound.
-        """
+        """The expression of a term; raises LoweringError when a mask has no bound."""
         if term.index not in self._expressions:
             for node in closure([term], self._expressions):
                 self._expressions[node.index] = self._read(node)

@@ -27,11 +27,8 @@ DUMP = Path(__file__).parent / "MetadataDump.java"
 
 PAYLOAD = " payload: "
 
-ELR = "eligible.leader.replicas.version"
-"""The feature of eligible leader replicas."""
-
-ADMIN = Path(__file__).parent / "ClusterAdmin.java"
-"""The program that puts requests; Java compiles it when it starts."""
+ELR = "eligible.leader.replicas.version"  # the feature of eligible leader replicas
+ADMIN = Path(__file__).parent / "ClusterAdmin.java"  # the program that puts requests; Java compiles it when it starts
 
 
 class ClusterError(RuntimeError):
@@ -125,11 +122,8 @@ def admin_process(java: list[str], bootstrap: str, output: Path) -> Iterator[Adm
         process.communicate()
 
 
-HEAP = "-Xmx256m"
-"""Memory of each process."""
-
-TIMEOUT_S = 600
-"""How long one state is waited for."""
+HEAP = "-Xmx256m"  # memory of each process
+TIMEOUT_S = 600  # how long one state is waited for
 
 
 def free_port() -> int:
@@ -141,36 +135,22 @@ def free_port() -> int:
 
 @frozen
 class ClusterLayout:
-    """What a cluster is formatted with.
+    """What a cluster is formatted with."""
 
-    Attributes:
-        brokers: node ids of the brokers.
-        controllers: node ids of the controllers.
-        settings: lines for the configuration of every node.
-        features: levels to format with, as `name=level`.
-        release: release to format for; None takes the newest that the jars know.
-    """
-
-    brokers: tuple[int, ...] = (0, 1, 2)
-    controllers: tuple[int, ...] = (100,)
-    settings: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
-    release: str | None = None
+    brokers: tuple[int, ...] = (0, 1, 2)  # node ids of the brokers
+    controllers: tuple[int, ...] = (100,)  # node ids of the controllers
+    settings: tuple[str, ...] = ()  # lines for the configuration of every node
+    features: tuple[str, ...] = ()  # levels to format with, as `name=level`
+    release: str | None = None  # release to format for; None takes the newest that the jars know
 
 
 @define
 class KafkaCluster:
-    """The processes of one cluster.
+    """The processes of one cluster."""
 
-    Attributes:
-        version: Kafka's release.
-        home: where configurations, directories and output go.
-        layout: its nodes and what they are formatted with.
-    """
-
-    version: str
-    home: Path
-    layout: ClusterLayout
+    version: str  # Kafka's release
+    home: Path  # where configurations, directories and output go
+    layout: ClusterLayout  # its nodes and what they are formatted with
     admin: AdminProcess = field(init=False)
     ports: dict[int, int] = field(init=False)
     running: dict[int, subprocess.Popen[bytes]] = Factory(dict)
@@ -201,11 +181,7 @@ class KafkaCluster:
         return self.home / f"node-{node}.out"
 
     def format(self) -> None:
-        """Write every node's configuration and format its directories.
-
-        Raises:
-            ClusterError: when Kafka's tool fails.
-        """
+        """Write every node's configuration and format its directories; raises ClusterError when Kafka's tool fails."""
         shutil.rmtree(self.home, ignore_errors=True)
         self.home.mkdir(parents=True)
         for node in self.nodes:
@@ -268,11 +244,7 @@ class KafkaCluster:
         self.wait_for_end(node)
 
     def wait_for_end(self, node: int) -> None:
-        """Wait for a node that ends.
-
-        Raises:
-            ClusterError: when it does not.
-        """
+        """Wait for a node that ends; raises ClusterError when it does not."""
         try:
             self.running[node].wait(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -292,11 +264,7 @@ class KafkaCluster:
         self.running.clear()
 
     def wait(self, what: str, holds: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
-        """Wait until something holds.
-
-        Raises:
-            ClusterError: when it takes too long.
-        """
+        """Wait until something holds; raises ClusterError when it takes too long."""
         if not self.happens(holds, timeout_s):
             raise ClusterError(f"waited {timeout_s:.0f} s in vain until {what}; see {self.home}")
 

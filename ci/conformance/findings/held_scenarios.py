@@ -26,8 +26,7 @@ from kraftcheck.ci.conformance.findings.scenario import (
 )
 from kraftcheck.ci.conformance.kafka.jars import BYTEMAN, jars
 
-BY_RULES: dict[str, Scenario] = {}
-"""The scenarios of delayed methods, by name, worst effect first."""
+BY_RULES: dict[str, Scenario] = {}  # the scenarios of delayed methods, by name, worst effect first
 
 HELD_METADATA = """RULE metadata waits at a gate while there is one
 CLASS kafka.server.metadata.BrokerMetadataPublisher
@@ -48,21 +47,15 @@ ENDRULE
 """
 """Rules for Byteman: metadata reaches the replicas of a broker when a named pipe is opened; a proposal makes a file."""
 
-LAG_S = 6
-"""replica.lag.time.max.ms, in seconds."""
+LAG_S = 6  # replica.lag.time.max.ms, in seconds
 
 
 @frozen
 class _Gate:
-    """Where the metadata of a broker waits, and the mark that its proposals leave.
+    """Where the metadata of a broker waits, and the mark that its proposals leave."""
 
-    Attributes:
-        place: the named pipe, while metadata is to wait.
-        mark: the file that a proposal makes.
-    """
-
-    place: Path
-    mark: Path
+    place: Path  # the named pipe, while metadata is to wait
+    mark: Path  # the file that a proposal makes
 
     def shut(self) -> None:
         """Let the next metadata wait."""
@@ -75,8 +68,7 @@ class _Gate:
             os.close(os.open(opened, os.O_WRONLY | os.O_NONBLOCK))
 
 
-PAUSED = (*PATIENT, *SILENT, "broker.session.timeout.ms=300000")
-"""A broker that stands still keeps its session."""
+PAUSED = (*PATIENT, *SILENT, "broker.session.timeout.ms=300000")  # a broker that stands still keeps its session
 
 
 def _gate(cluster: KafkaCluster) -> tuple[_Gate, int]:

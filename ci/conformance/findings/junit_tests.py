@@ -23,8 +23,7 @@ from kraftcheck.properties.register.findings import FINDINGS, Finding
 from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, trace_of
 
-PLACE = Path("docs/findings/tests")
-"""Where the tests are in a checkout."""
+PLACE = Path("docs/findings/tests")  # where the tests are in a checkout
 
 
 def with_tests() -> tuple[Finding, ...]:

@@ -43,23 +43,14 @@ class Outcome:
 
 @frozen
 class Scenario:
-    """A finding on a live cluster.
+    """A finding on a live cluster."""
 
-    Attributes:
-        name: how the command names it.
-        finding: entries of the catalogue that it shows, or of Kafka's tracker.
-        title: the effect, in one sentence for an operator.
-        steps: what is done, in words.
-        layout: the cluster.
-        run: does the steps on a cluster that is up, and measures.
-    """
-
-    name: str
-    finding: str
-    title: str
-    steps: str
-    layout: ClusterLayout
-    run: Callable[[KafkaCluster], Outcome]
+    name: str  # how the command names it
+    finding: str  # entries of the catalogue that it shows, or of Kafka's tracker
+    title: str  # the effect, in one sentence for an operator
+    steps: str  # what is done, in words
+    layout: ClusterLayout  # the cluster
+    run: Callable[[KafkaCluster], Outcome]  # does the steps on a cluster that is up, and measures
 
 
 def layout(*brokers: int, controllers: tuple[int, ...] = (100,), more: tuple[str, ...] = ()) -> ClusterLayout:
@@ -108,11 +99,8 @@ def resignation_facts(cluster: KafkaCluster) -> dict[str, Fact]:
     }
 
 
-TOPIC, BESIDE = "orders", "beside"
-"""The topic of a scenario, and one that is there to compare."""
-
-OBSERVED_S = 45
-"""How long is watched what comes of it: four balance timers."""
+TOPIC, BESIDE = "orders", "beside"  # the topic of a scenario, and one that is there to compare
+OBSERVED_S = 45  # how long is watched what comes of it: four balance timers
 
 
 TEXTS: Mapping[str, Mapping[str, str]] = content(__package__, "live.toml")

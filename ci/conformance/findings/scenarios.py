@@ -30,8 +30,7 @@ from kraftcheck.ci.conformance.findings.scenario import (
     state,
 )
 
-BY_REQUESTS: dict[str, Scenario] = {}
-"""The scenarios of requests, stops and disks, by name, worst effect first."""
+BY_REQUESTS: dict[str, Scenario] = {}  # the scenarios of requests, stops and disks, by name, worst effect first
 
 UNNOTICED = (
     "replica.high.watermark.checkpoint.interval.ms=3600000", "log.flush.offset.checkpoint.interval.ms=3600000",

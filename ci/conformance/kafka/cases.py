@@ -17,26 +17,17 @@ from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, program
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.register import content
 
-TIMEOUT = 120
-"""Seconds that a driver may take."""
-
-RELEASES = ("4.4.0",)
-"""The releases whose classes have the constructors that the driver of a broker calls."""
+TIMEOUT = 120  # seconds that a driver may take
+RELEASES = ("4.4.0",)  # the releases whose classes have the constructors that the driver of a broker calls
 
 
 @frozen
 class Case:
-    """A question to a class.
+    """A question to a class."""
 
-    Attributes:
-        entry: of the catalogue or the semantics; empty where the class does what is right.
-        asked: the class that answers.
-        says: what the class does where the answer is yes.
-    """
-
-    entry: str
-    asked: str
-    says: str
+    entry: str  # of the catalogue or the semantics; empty where the class does what is right
+    asked: str  # the class that answers
+    says: str  # what the class does where the answer is yes
 
 
 CASES = {name: Case(**row) for name, row in content(__package__, "broker/cases.toml").items()}

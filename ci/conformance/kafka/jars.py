@@ -30,8 +30,7 @@ CONTROLLER, SERVER, JUNIT, BYTEMAN = "controller", "server", "junit", "byteman"
 """The sets of jars, which are profiles of the pom: the controller's classes, the broker, a runner of tests, and what
 delays methods."""
 
-OF_NO_RELEASE = (JUNIT, BYTEMAN)
-"""The sets of which a version says nothing."""
+OF_NO_RELEASE = (JUNIT, BYTEMAN)  # the sets of which a version says nothing
 
 SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Options of a virtual machine that runs for a second or two: half the processor time."""
@@ -79,11 +78,7 @@ def cache_folder() -> Path:
 
 
 def program(name: str) -> str:
-    """The path of a program that has to be installed.
-
-    Raises:
-        Refusal: when it is missing.
-    """
+    """The path of a program that has to be installed; raises Refusal when it is missing."""
     path = shutil.which(name)
     if path is None:
         package = "Maven" if name == "mvn" else "a Java 17 development kit"

@@ -30,11 +30,8 @@ from kraftcheck.solvers.reference.interpreter import Integers
 DRIVERS = sources(Build("4.0.0"), TOUR)
 """What a test stands on: the managers of 4.0.0 and later, how they are made, and how events reach them."""
 
-CONTROLLER_STAYS = "controller-stays"
-"""The property whose last step is an exception."""
-
-DONE, REFUSED, RESIGNED = "DONE", "REFUSED", "RESIGNED"
-"""How an event on the managers ends, as `TourDriver` names it."""
+CONTROLLER_STAYS = "controller-stays"  # the property whose last step is an exception
+DONE, REFUSED, RESIGNED = "DONE", "REFUSED", "RESIGNED"  # how an event on the managers ends, as `TourDriver` names it
 
 OF_REPLICATION = {"register": "new_incarnation", "shut_down": "controlled_shutdown"}
 """Actions of `replication` that the managers know by another name."""
@@ -45,11 +42,8 @@ WITHOUT_ARGUMENTS = ("fence", "unfence", "controlled_shutdown", "elect_preferred
 IN_NO_RELEASE = ("elect_designated", "sweep_sessions", "create_topic", "load_snapshot")
 """Actions without a form on the managers of a test: events of no release, another topic, another controller."""
 
-REPORTS = ("heartbeat", "directories_offline")
-"""Events by which the controller learns of directories that have failed."""
-
-TIMERS = ("unclean_timer", "balance_timer")
-"""What the controller goes on doing where nothing happens any more."""
+REPORTS = ("heartbeat", "directories_offline")  # events by which the controller learns of directories that have failed
+TIMERS = ("unclean_timer", "balance_timer")  # what the controller goes on doing where nothing happens any more
 
 SETS = ("isr", "elr", "removing", "adding")
 
@@ -59,23 +53,17 @@ NAMES = {"removing": "removingReplicas", "adding": "addingReplicas", "last_known
 
 @frozen
 class Act:
-    """One event on the managers, with the expectation of the trace.
+    """One event on the managers, with the expectation of the trace."""
 
-    Attributes:
-        description: the step in the trace.
-        action, broker, first, second, target: as `TourDriver.Managers.act` takes them.
-        after: the partition after it; None once it is deleted.
-        outcome: DONE; REFUSED, with an error and no record; or RESIGNED, with an exception.
-    """
-
-    description: str
+    description: str  # the step in the trace
+    # action, broker, first, second, target: as `TourDriver.Managers.act` takes them
     action: str
     broker: int
     first: int
     second: int
     target: tuple[int, ...]
-    after: Elections | None
-    outcome: str
+    after: Elections | None  # the partition after it; None once it is deleted
+    outcome: str  # DONE; REFUSED, with an error and no record; or RESIGNED, with an exception
 
 
 def junit(trace: Trace, program: Program, title: str, build: Build | None = None) -> dict[str, str]:
@@ -346,11 +334,7 @@ def _fields(after: Elections, p: str) -> Iterator[str]:
 
 
 def write_junit(folder: Path, files: dict[str, str]) -> list[Path]:
-    """Write the files of a test to a folder; the paths written.
-
-    Raises:
-        Refusal: when the folder cannot be used.
-    """
+    """Write the files of a test to a folder; the paths written; raises Refusal when the folder cannot be used."""
     with results("--out", folder) as place:
         for name, text in files.items():
             write(place / name, text)

@@ -15,11 +15,8 @@ from kraftcheck.ci.conformance.kafka.change.models import change_on_ints, model_
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FEW_ELECTED, FuzzDifference, Played
 from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, MENDED, RELEASES, RuleSet, parse, variant_name
 
-MOST_ASKED = 6
-"""How many rule sets are asked in full: each costs as much as the first comparison."""
-
-GROUPS = ("partition", "controller")
-"""The groups whose choices the controller's classes can show."""
+MOST_ASKED = 6  # how many rule sets are asked in full: each costs as much as the first comparison
+GROUPS = ("partition", "controller")  # the groups whose choices the controller's classes can show
 
 
 class Witness(Protocol):
@@ -114,25 +111,15 @@ class FullAnswer:
 
 @frozen
 class Naming:
-    """What was looked for, and found.
+    """What was looked for, and found."""
 
-    Attributes:
-        name: the rule set that a build is in all cases asked; None where none was found.
-        cases: in how many.
-        tried: how many rule sets were tried on the differing cases.
-        witnesses: how many differing cases there are.
-        asked: how many rule sets were asked in full.
-        beside: other rule sets that the differing cases do not tell from it.
-        whole: whether every candidate was tried.
-    """
-
-    name: str | None
-    cases: int
-    tried: int
-    witnesses: int
-    asked: int
-    beside: tuple[str, ...]
-    whole: bool
+    name: str | None  # the rule set that a build is in all cases asked; None where none was found
+    cases: int  # in how many
+    tried: int  # how many rule sets were tried on the differing cases
+    witnesses: int  # how many differing cases there are
+    asked: int  # how many rule sets were asked in full
+    beside: tuple[str, ...]  # other rule sets that the differing cases do not tell from it
+    whole: bool  # whether every candidate was tried
 
     def lines(self, build: object) -> list[str]:
         """The naming for a reader."""

@@ -20,8 +20,7 @@ from kraftcheck.model.rules.ruleset import parse
 NOT_SERVED = ("Could not find artifact", "was not found in")
 """What Maven says of a version that there is not; all else that it says is a fault."""
 
-STEPS = 20_000
-"""Steps of the fuzz of what is served."""
+STEPS = 20_000  # steps of the fuzz of what is served
 
 
 def next_numbers() -> list[str]:
@@ -35,11 +34,7 @@ def next_numbers() -> list[str]:
 
 
 def is_served(version: str) -> bool:
-    """Whether Maven has a version.
-
-    Raises:
-        Refusal: where Maven says anything else than that it has none.
-    """
+    """Whether Maven has a version; raises Refusal where Maven says anything else than that it has none."""
     try:
         any_jars(version, CONTROLLER)
     except Refusal as refusal:

@@ -183,11 +183,7 @@ def _broker(step: Fields) -> int:
 
 
 def _run(given: Fields, steps: tuple[Watched, ...]) -> tuple[Sessions, int]:
-    """The sessions after the steps, starting from none, and the time then.
-
-    Raises:
-        KafkaError: when a step fails.
-    """
+    """The sessions after the steps, starting from none, and the time then; raises KafkaError when a step fails."""
     sessions, now_ms = Sessions(given.read("session_timeout_ms", long)), given.read("now_ms", long)
     for step in steps:
         op = step.read("op", text)

@@ -17,28 +17,20 @@ T = TypeVar("T")
 
 PASSED, FAILED, UNSUPPORTED = "passed", "failed", "unsupported"
 
-MISSING = "(absent)"
-"""Stands for a key that is not there."""
+MISSING = "(absent)"  # stands for a key that is not there
 
 
 @frozen
 class Vector:
-    """One vector.
+    """One vector."""
 
-    Attributes:
-        id: `TestClass.testMethod#tag`.
-        function: which part of the model it is about.
-        given, when: the input.
-        then: the expected result.
-        given_continues: the vector whose resulting state this one starts from.
-    """
-
-    id: str
-    function: str
+    id: str  # `TestClass.testMethod#tag`
+    function: str  # which part of the model it is about
+    # given, when: the input
     given: Fields
     when: Fields
-    then: Fields
-    given_continues: str | None = None
+    then: Fields  # the expected result
+    given_continues: str | None = None  # the vector whose resulting state this one starts from
 
 
 @frozen
@@ -52,17 +44,11 @@ class VectorDifference:
 
 @frozen
 class VectorOutcome:
-    """The judgement of one vector.
+    """The judgement of one vector."""
 
-    Attributes:
-        status: PASSED, FAILED or UNSUPPORTED.
-        differences: what differs, when it failed.
-        reason: why it is unsupported.
-    """
-
-    status: str
-    differences: tuple[VectorDifference, ...] = ()
-    reason: str = ""
+    status: str  # PASSED, FAILED or UNSUPPORTED
+    differences: tuple[VectorDifference, ...] = ()  # what differs, when it failed
+    reason: str = ""  # why it is unsupported
 
 
 class KafkaError(Exception):
@@ -113,17 +99,13 @@ def same_members(expected: Any, actual: Any, vector: Vector) -> list[VectorDiffe
 
 @frozen
 class Function:
-    """How the vectors of one function are run.
+    """How the vectors of one function are run."""
 
-    Attributes:
-        run: the actual result by the keys of `then`; raises `KafkaError` for errors.
-        compares: how a key of the expectation is compared, where not by `whole_value`.
-        modifiers: keys of `then` that say how to compare, not what to expect.
-    """
-
+    # the actual result by the keys of `then`; raises `KafkaError` for errors
     run: Callable[[Vector, RuleSet], Mapping[str, Any]]
+    # how a key of the expectation is compared, where not by `whole_value`
     compares: Mapping[str, Compare] = field(factory=dict)
-    modifiers: tuple[str, ...] = ()
+    modifiers: tuple[str, ...] = ()  # keys of `then` that say how to compare, not what to expect
 
 
 @frozen
@@ -163,11 +145,7 @@ def all_read(fields: Watched, message: str, *also: str) -> Iterator[None]:
 
 
 def read_step(step: Watched, run: Callable[[Watched], T]) -> T:
-    """What a step comes to, once all of its keys are read.
-
-    Raises:
-        Unsupported: naming the key that would be ignored.
-    """
+    """What a step comes to, once all of its keys are read; raises Unsupported naming the key that would be ignored."""
     with all_read(step, f"unknown key {{}} of step {step.data.get('op')}", "op", "reason"):
         return run(step)
 

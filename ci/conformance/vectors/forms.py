@@ -38,11 +38,8 @@ from kraftcheck.model.records.records import (
 A = TypeVar("A")
 B = TypeVar("B")
 
-RECOVERY = ("RECOVERED", "RECOVERING")
-"""The leader recovery states by their number."""
-
-NO_INCARNATION = "AAAAAAAAAAAAAAAAAAAAAA"
-"""The incarnation where a vector names none."""
+RECOVERY = ("RECOVERED", "RECOVERING")  # the leader recovery states by their number
+NO_INCARNATION = "AAAAAAAAAAAAAAAAAAAAAA"  # the incarnation where a vector names none
 
 
 def directory(value: object, where: str) -> int:
@@ -53,8 +50,7 @@ def directory(value: object, where: str) -> int:
         raise FormError(f"{where}: {reason}") from None
 
 
-directories = each(directory)
-"""A reader of lists of directory ids."""
+directories = each(directory)  # a reader of lists of directory ids
 
 
 def directory_text(value: int) -> str:
@@ -74,19 +70,12 @@ def recovering(value: object, where: str) -> bool:
 
 @frozen
 class Part:
-    """A field of partitions, of their changes and of their records.
+    """A field of partitions, of their changes and of their records."""
 
-    Attributes:
-        name: what the model calls it.
-        read: its value in a record from a plain one.
-        write: the plain value of one in a record or a partition.
-        default: what a record has that does not name it.
-    """
-
-    name: str
-    read: Callable[[object, str], Any] = integer
-    write: Callable[[Any], Any] = lambda value: value
-    default: Any = -1
+    name: str  # what the model calls it
+    read: Callable[[object, str], Any] = integer  # its value in a record from a plain one
+    write: Callable[[Any], Any] = lambda value: value  # the plain value of one in a record or a partition
+    default: Any = -1  # what a record has that does not name it
 
 
 def _members(name: str, default: Any = ()) -> Part:
@@ -110,11 +99,8 @@ PARTS = {
 }
 """The parts of a partition by key, in the order in which differences are reported."""
 
-LISTS = tuple(key for key, part in PARTS.items() if part.read is integers)
-"""Keys that hold lists of brokers."""
-
-CHANGE_KEYS = tuple(key for key in PARTS if not key.endswith("_epoch"))
-"""The keys of a change."""
+LISTS = tuple(key for key, part in PARTS.items() if part.read is integers)  # keys that hold lists of brokers
+CHANGE_KEYS = tuple(key for key in PARTS if not key.endswith("_epoch"))  # the keys of a change
 
 
 def _of_partition(values: Mapping[str, Any], replicas: Ids) -> dict[str, Any]:

@@ -68,8 +68,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 MANDATORY = ("replicas", "directories", "isr", "leader", "leader_recovery_state", "leader_epoch", "partition_epoch")
 """The fields of a partition without a default, in the order in which they are asked for."""
 
-NOT_GIVEN = -1
-"""The default directory where the vector gives none: it must not turn up in a change."""
+NOT_GIVEN = -1  # the default directory where the vector gives none: it must not turn up in a change
 
 
 def _context(vector: Vector) -> BuildContext:

@@ -30,11 +30,8 @@ from kraftcheck.model.records.fields import FormError
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.model.visible import visible
 
-NON_CONFORMANT = 23
-"""Exit code when a vector failed, or was not run and nobody allowed that."""
-
-DOCUMENT_VERSION = 1
-"""Version of the JSON document."""
+NON_CONFORMANT = 23  # exit code when a vector failed, or was not run and nobody allowed that
+DOCUMENT_VERSION = 1  # version of the JSON document
 
 FUNCTIONS: Mapping[str, Function] = {**partitions.FUNCTIONS, **brokers.FUNCTIONS, **scenarios.FUNCTIONS}
 """Every function that is supported, by name."""
@@ -97,17 +94,11 @@ class VectorRow:
 
 @frozen
 class VectorReport:
-    """The judgement of every vector read, in the order of the files.
+    """The judgement of every vector read, in the order of the files."""
 
-    Attributes:
-        rules: name of the rule set.
-        files: the files read, empty ones included.
-        rows: one a vector.
-    """
-
-    rules: str
-    files: tuple[Path, ...]
-    rows: tuple[VectorRow, ...]
+    rules: str  # name of the rule set
+    files: tuple[Path, ...]  # the files read, empty ones included
+    rows: tuple[VectorRow, ...]  # one a vector
 
     def counts(self, path: Path | None = None) -> Counter[str]:
         """How many passed, failed and were unsupported, of one file or of all."""

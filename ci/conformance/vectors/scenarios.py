@@ -122,15 +122,10 @@ def _configs(given: Fields) -> list[LogRecord]:
 
 @frozen
 class ScenarioEnd:
-    """The end of a scenario.
+    """The end of a scenario."""
 
-    Attributes:
-        controller: the state.
-        first_ids: the id that each topic name stood for first.
-    """
-
-    controller: Controller
-    first_ids: Mapping[str, str]
+    controller: Controller  # the state
+    first_ids: Mapping[str, str]  # the id that each topic name stood for first
     rules: RuleSet
 
 
@@ -227,11 +222,7 @@ QUERIES: Mapping[str, Query] = {
 
 
 def answer(end: ScenarioEnd, query: Watched) -> Any:
-    """The answer to one query.
-
-    Raises:
-        Unsupported: for a query or argument that is not known.
-    """
+    """The answer to one query; raises Unsupported for a query or argument that is not known."""
     name = query.read("query", text)
     if name not in QUERIES:
         raise Unsupported(f"unknown query {name}")
@@ -520,5 +511,4 @@ _THEN: Mapping[str, Compare] = {
 }  # fmt: skip
 """What a scenario may expect, and how each is compared."""
 
-FUNCTIONS: Mapping[str, Function] = {"scenario": Function(_run, _THEN, ("changes_exact",))}
-"""The function by name."""
+FUNCTIONS: Mapping[str, Function] = {"scenario": Function(_run, _THEN, ("changes_exact",))}  # the function by name

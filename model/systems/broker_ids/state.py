@@ -15,59 +15,33 @@ from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
 from kraftcheck.model.rules.groups import BrokerIdRules
 from kraftcheck.model.systems.parts import WithBudgets, budget_domains, budgets, members
 
-NONE = -1
-"""No id, no machine, no hostname."""
-
-DOWN = 0
-"""The process does not run."""
-STARTED = 1
-"""It runs, and has looked at nothing yet."""
-SEARCHING = 2
-"""Neither configuration, disk nor hostname gave an id: it looks for missing ids."""
-TOPICS_READ = 3
-"""It has read which ids topics use, and not yet which are registered."""
-CHOSEN = 4
-"""It has an id and is about to register."""
-LIVE = 5
-"""It is registered, as far as it knows."""
-FAILED = 6
-"""It stopped with an error; somebody may start it again."""
-
-EXPLICIT = 0
-"""The id is configured, or in meta.properties."""
-BY_HOSTNAME = 1
-"""The id is that of the node /brokers/hosts/<hostname>: step a)."""
-BY_ELIMINATION = 2
-"""The id is the only missing one: step b.1)."""
-FRESH = 3
-"""The id is new: step b.3)."""
+NONE = -1  # no id, no machine, no hostname
+DOWN = 0  # the process does not run
+STARTED = 1  # it runs, and has looked at nothing yet
+SEARCHING = 2  # neither configuration, disk nor hostname gave an id: it looks for missing ids
+TOPICS_READ = 3  # it has read which ids topics use, and not yet which are registered
+CHOSEN = 4  # it has an id and is about to register
+LIVE = 5  # it is registered, as far as it knows
+FAILED = 6  # it stopped with an error; somebody may start it again
+EXPLICIT = 0  # the id is configured, or in meta.properties
+BY_HOSTNAME = 1  # the id is that of the node /brokers/hosts/<hostname>: step a)
+BY_ELIMINATION = 2  # the id is the only missing one: step b.1)
+FRESH = 3  # the id is new: step b.3)
 
 
 @frozen
 class Machine:
-    """A machine with one broker process.
+    """A machine with one broker process."""
 
-    Attributes:
-        status: DOWN to FAILED.
-        name: its hostname.
-        configured: the id of command line or server.properties, or NONE.
-        meta: the id in meta.properties, or NONE; it stays with the data.
-        id: the id it is about to register or lives with, else NONE.
-        source: EXPLICIT to FRESH; EXPLICIT where there is no id.
-        seen: ids that topics used when it read them.
-        recorded: it has written /brokers/hosts/<hostname> since it registered.
-        before: ghost: the id on the disk that it lost last, or NONE.
-    """
-
-    status: Word
-    name: Word
-    configured: Word
-    meta: Word
-    id: Word
-    source: Word
-    seen: BrokerSet
-    recorded: Truth
-    before: Word
+    status: Word  # DOWN to FAILED
+    name: Word  # its hostname
+    configured: Word  # the id of command line or server.properties, or NONE
+    meta: Word  # the id in meta.properties, or NONE; it stays with the data
+    id: Word  # the id it is about to register or lives with, else NONE
+    source: Word  # EXPLICIT to FRESH; EXPLICIT where there is no id
+    seen: BrokerSet  # ids that topics used when it read them
+    recorded: Truth  # it has written /brokers/hosts/<hostname> since it registered
+    before: Word  # ghost: the id on the disk that it lost last, or NONE
 
     def is_live(self) -> Truth:
         """Whether the broker works."""
@@ -99,38 +73,24 @@ class BrokerIdsBudgets:
 
 @frozen
 class BrokerIds(WithBudgets):
-    """The whole state.
+    """The whole state."""
 
-    Attributes:
-        machines: the machines.
-        sessions: for each id the machine that holds /brokers/ids/<id>, or NONE.
-        places: for each id the hostname that this node carries; 0 where there is no node.
-        hosts: for each hostname the id of /brokers/hosts/<hostname>, or NONE.
-        used: ids that topics are assigned to.
-        drawn: the next id of the sequence.
-        homes: ghost: for each id the machine whose disk holds its data, or NONE.
-        swept_id, swept_host: what the garbage collection read of a registered id; NONE when it is idle.
-        swept_node: the hostname whose node it read then, and is about to delete, or NONE.
-        noted: ids with a node /brokers/missing_ids/<id>; empty where no broker reads it.
-        listed: ids that the controller saw when it last listed /brokers/ids; empty where it does not watch them.
-        owed: ids that were gone then, whose nodes it has still to create.
-        left: budgets.
-    """
-
-    machines: tuple[Machine, ...]
-    sessions: tuple[Word, ...]
-    places: tuple[Word, ...]
-    hosts: tuple[Word, ...]
-    used: BrokerSet
-    drawn: Word
-    homes: tuple[Word, ...]
+    machines: tuple[Machine, ...]  # the machines
+    sessions: tuple[Word, ...]  # for each id the machine that holds /brokers/ids/<id>, or NONE
+    places: tuple[Word, ...]  # for each id the hostname that this node carries; 0 where there is no node
+    hosts: tuple[Word, ...]  # for each hostname the id of /brokers/hosts/<hostname>, or NONE
+    used: BrokerSet  # ids that topics are assigned to
+    drawn: Word  # the next id of the sequence
+    homes: tuple[Word, ...]  # ghost: for each id the machine whose disk holds its data, or NONE
+    # swept_id, swept_host: what the garbage collection read of a registered id; NONE when it is idle
     swept_id: Word
     swept_host: Word
-    swept_node: Word
-    noted: BrokerSet
+    swept_node: Word  # the hostname whose node it read then, and is about to delete, or NONE
+    noted: BrokerSet  # ids with a node /brokers/missing_ids/<id>; empty where no broker reads it
+    # ids that the controller saw when it last listed /brokers/ids; empty where it does not watch them
     listed: BrokerSet
-    owed: BrokerSet
-    left: BrokerIdsBudgets
+    owed: BrokerSet  # ids that were gone then, whose nodes it has still to create
+    left: BrokerIdsBudgets  # budgets
 
     def machine(self, number: Word) -> Machine:
         """A machine."""
@@ -230,11 +190,8 @@ def _configurations(setting: Setting) -> list[tuple[int, ...]]:
     return list(itertools.product(range(machines), repeat=machines))
 
 
-HOST_READS = 1
-"""Reads of step a): the node of the hostname."""
-
-LIST_READS = 1
-"""Reads that tell what is registered: the children of /brokers/ids."""
+HOST_READS = 1  # reads of step a): the node of the hostname
+LIST_READS = 1  # reads that tell what is registered: the children of /brokers/ids
 
 
 def missing_id_reads(topics: int, every_topic: bool) -> int:
@@ -253,30 +210,19 @@ def missing_id_reads(topics: int, every_topic: bool) -> int:
 
 @frozen
 class BrokerIdsEvent:
-    """What a step did besides changing the state.
+    """What a step did besides changing the state."""
 
-    Attributes:
-        reads: ZooKeeper nodes that were read.
-        drew: a new id was taken from the sequence.
-    """
-
-    reads: Word = 0
-    drew: Truth = False
+    reads: Word = 0  # ZooKeeper nodes that were read
+    drew: Truth = False  # a new id was taken from the sequence
 
 
 @frozen
 class Startup:
-    """The steps of a start under one rule set.
+    """The steps of a start under one rule set."""
 
-    Attributes:
-        rules: the rule set.
-        topics: how many topics the cluster has.
-        older: from this machine on they run the release before: without steps a) and b), and without a mapping.
-    """
-
-    rules: BrokerIdRules
-    topics: int
-    older: int
+    rules: BrokerIdRules  # the rule set
+    topics: int  # how many topics the cluster has
+    older: int  # from this machine on they run the release before: without steps a) and b), and without a mapping
 
     @rule("broker-id.failed-start-is-repeated", source="broker-id KIP, step b.2",
           switches=("failed-start-is-final",),

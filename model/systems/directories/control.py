@@ -20,15 +20,10 @@ from kraftcheck.model.systems.elections.triggers import Triggers
 
 @frozen
 class Control:
-    """The effects and guards of controller events under one rule set.
+    """The effects and guards of controller events under one rule set."""
 
-    Attributes:
-        rules: the rule set.
-        keeps_metadata: whether the first directory of a broker has the metadata log too.
-    """
-
-    rules: RuleSet
-    keeps_metadata: bool = False
+    rules: RuleSet  # the rule set
+    keeps_metadata: bool = False  # whether the first directory of a broker has the metadata log too
 
     @property
     def do(self) -> Triggers:

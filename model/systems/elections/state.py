@@ -41,13 +41,9 @@ from kraftcheck.model.triggers.table import default_directory, effective_min_isr
 
 @frozen
 class AnyDirectories:
-    """The directory of each of any number of brokers; UNASSIGNED for those that are no replicas.
+    """The directory of each of any number of brokers; UNASSIGNED for those that are no replicas."""
 
-    Attributes:
-        ids: the directory by broker.
-    """
-
-    ids: Any
+    ids: Any  # the directory by broker
 
     def of(self, broker: Word) -> Word:
         """The directory of a replica; of another broker UNASSIGNED."""
@@ -198,34 +194,21 @@ class Elections:
 
 @frozen
 class ElectionsEvent:
-    """What happened in one step besides the state change.
+    """What happened in one step besides the state change."""
 
-    Attributes:
-        records: partition change records written.
-        leader_epoch_bumps, partition_epoch_bumps: how often each epoch rose.
-        unclean: a leader was seated from outside ISR and ELR.
-        last_known: the last known leader was elected.
-        from_elr: an ELR member was elected cleanly.
-        over_isr: an ELR member was elected while the wanted ISR had members.
-        completed: a reassignment completed.
-        misdirected: a reassignment was requested, and other replicas than its target are left at its end.
-        resigned: the controller met an exception and resigned; nothing was written.
-        stale_base: a record was decided on the partition before an earlier record of the event.
-        unclean_shutdown: brokers that the event reported as stopped uncleanly.
-    """
-
-    records: Word
+    records: Word  # partition change records written
+    # leader_epoch_bumps, partition_epoch_bumps: how often each epoch rose
     leader_epoch_bumps: Word
     partition_epoch_bumps: Word
-    unclean: Truth
-    last_known: Truth
-    from_elr: Truth
-    over_isr: Truth
-    completed: Truth
-    misdirected: Truth
-    resigned: Truth
-    stale_base: Truth
-    unclean_shutdown: BrokerSet
+    unclean: Truth  # a leader was seated from outside ISR and ELR
+    last_known: Truth  # the last known leader was elected
+    from_elr: Truth  # an ELR member was elected cleanly
+    over_isr: Truth  # an ELR member was elected while the wanted ISR had members
+    completed: Truth  # a reassignment completed
+    misdirected: Truth  # a reassignment was requested, and other replicas than its target are left at its end
+    resigned: Truth  # the controller met an exception and resigned; nothing was written
+    stale_base: Truth  # a record was decided on the partition before an earlier record of the event
+    unclean_shutdown: BrokerSet  # brokers that the event reported as stopped uncleanly
 
 
 def outsider_leads(before: Elections, after: Elections, proposed: Brokers) -> Truth:

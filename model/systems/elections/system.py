@@ -264,8 +264,7 @@ def actions(setting: Setting) -> list[Action]:
         pair = {**each, "other": each["broker"]}
         listed.append(Action("sweep_sessions", do.fence_two, two_unfenced, pair, "KAFKA-13173"))
     if rules.partition.designated_elections:
-        listed.append(Action("elect_designated", do.elect_designated, designation(rules), each,
-                             "unclean-recovery KIP"))  # fmt: skip
+        listed.append(Action("elect_designated", do.elect_designated, designation(rules), each, "unclean-recovery KIP"))
     listed += _switches(do, rules.partition)
     if setting["reassignment"]:
         targets = replica_lists(brokers, setting["replication"])

@@ -19,19 +19,13 @@ from kraftcheck.model.systems.elections.state import Elections
 
 @frozen
 class ElrIndexed:
-    """The topic and the index.
+    """The topic and the index."""
 
-    Attributes:
-        controller: its partition and the brokers; without the topic, the partition of the next topic of that name.
-        exists: whether there is the topic.
-        left: brokers that are listed for it although their ELR was emptied.
-        dead: brokers that are listed for a topic that is deleted.
-    """
-
+    # its partition and the brokers; without the topic, the partition of the next topic of that name
     controller: Elections
-    exists: Truth
-    left: BrokerSet
-    dead: BrokerSet
+    exists: Truth  # whether there is the topic
+    left: BrokerSet  # brokers that are listed for it although their ELR was emptied
+    dead: BrokerSet  # brokers that are listed for a topic that is deleted
 
 
 def layout(setting: Setting) -> ElrIndexed:

@@ -48,8 +48,7 @@ SCOPES = {"tiny": {"brokers": 2, "directories": 1, "replication": 2, "reassignme
 OF_BROKERS = ("fence", "unfence", "controlled_shutdown", "unregister", "new_incarnation")
 """Actions that concern brokers, with the topic or without it."""
 
-OF_CLUSTER = ("enable_elr", "disable_elr")
-"""Actions that concern the whole cluster."""
+OF_CLUSTER = ("enable_elr", "disable_elr")  # actions that concern the whole cluster
 
 
 @frozen

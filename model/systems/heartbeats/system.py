@@ -23,25 +23,15 @@ NONE, LOST, QUEUED = 0, 1, 2
 
 @frozen
 class Heartbeats:
-    """The whole state.
+    """The whole state."""
 
-    Attributes:
-        up: whether the broker runs.
-        place: where the heartbeat is that the broker waits for.
-        waited: ticks since it was sent.
-        delay: ticks until the next one is sent.
-        missed: whether the last one was lost.
-        silence: ticks since the controller counted a contact, at most one more than the session.
-        fenced: whether the controller has fenced the broker.
-    """
-
-    up: Truth
-    place: Word
-    waited: Word
-    delay: Word
-    missed: Truth
-    silence: Word
-    fenced: Truth
+    up: Truth  # whether the broker runs
+    place: Word  # where the heartbeat is that the broker waits for
+    waited: Word  # ticks since it was sent
+    delay: Word  # ticks until the next one is sent
+    missed: Truth  # whether the last one was lost
+    silence: Word  # ticks since the controller counted a contact, at most one more than the session
+    fenced: Truth  # whether the controller has fenced the broker
 
 
 BROKER, CONTROLLER = "broker", "controller"

@@ -29,8 +29,7 @@ SHARED = (
 )  # fmt: skip
 """Actions of brokers that concern every partition; the others of `directories` concern the first one only."""
 
-REPORTS = ("report", "unfence")
-"""Heartbeats: they carry the failed directories."""
+REPORTS = ("report", "unfence")  # heartbeats: they carry the failed directories
 
 EITHER = (
     "metadata is newer", "an assignment waits", "a request is in flight", "broker is a replica",

@@ -44,12 +44,7 @@ class Replica:
 
 @frozen
 class Second:
-    """The second partition; attributes as of `Elections`. A deleted one has no replicas.
-
-    Attributes:
-        min_insync_replicas: the topic's configuration, which never changes.
-        hosts: what each broker has of it.
-    """
+    """The second partition; attributes as of `Elections`. A deleted one has no replicas."""
 
     replicas: Replicas
     directories: DirectoryMap
@@ -58,8 +53,8 @@ class Second:
     last_known_elr: AtMostOne
     leader: Word
     recovering: Truth
-    min_insync_replicas: Word
-    hosts: tuple[Replica, ...]
+    min_insync_replicas: Word  # the topic's configuration, which never changes
+    hosts: tuple[Replica, ...]  # what each broker has of it
 
     def placement(self, first: Placement) -> Placement:
         """The state as `directories` sees the second partition; a log that is made lacks nothing."""
@@ -101,13 +96,9 @@ class Second:
 
 @frozen
 class Capped(Elections):
-    """The registration of a partition whose min ISR is at most the replicas of the topic's first one (X7).
+    """The registration of a partition whose min ISR is at most the replicas of the topic's first one (X7)."""
 
-    Attributes:
-        first: the first partition's replicas.
-    """
-
-    first: Replicas
+    first: Replicas  # the first partition's replicas
 
     def effective_min_isr(self) -> Word:
         """The smaller of the configured minimum and the first partition's replication factor."""

@@ -30,21 +30,13 @@ from kraftcheck.model.triggers.table import effective_min_isr
 
 @frozen
 class Kraft:
-    """The whole state.
+    """The whole state."""
 
-    Attributes:
-        data: logs, watermarks, messages, and the controller's registration, directories included.
-        hosts: processes, disks and assignments.
-        left: budgets of disks and moves; the others are those of `data`.
-        others: a second partition on the same brokers, where the scope has one.
-        deletions: budget: how often its topic may be deleted.
-    """
-
-    data: Replication
-    hosts: tuple[Host, ...]
-    left: directories.DirectoriesBudgets
-    others: tuple[Second, ...] = ()
-    deletions: Word = 0
+    data: Replication  # logs, watermarks, messages, and the controller's registration, directories included
+    hosts: tuple[Host, ...]  # processes, disks and assignments
+    left: directories.DirectoriesBudgets  # budgets of disks and moves; the others are those of `data`
+    others: tuple[Second, ...] = ()  # a second partition on the same brokers, where the scope has one
+    deletions: Word = 0  # budget: how often its topic may be deleted
 
     def placement(self) -> Placement:
         """The state as `directories` sees it; a log that is made always lacks records there."""

@@ -211,9 +211,7 @@ class DataPlane:
         """A leader has noted where the log of a follower ends that fetches; UNKNOWN: the logs diverge."""
         ldr = state.broker(leader)
         apart = end == UNKNOWN
-        ends = rewritten_records(
-            ldr.ends, lambda b, old: choose(all_of(follower == b, negate(apart)), end, old)
-        )  # fmt: skip
+        ends = rewritten_records(ldr.ends, lambda b, old: choose(all_of(follower == b, negate(apart)), end, old))
         stale = choose(apart, ldr.stale, ldr.stale.minus(ldr.stale.just(follower)))
         return self.advance(state, leader, evolve(ldr, ends=ends, stale=stale))
 

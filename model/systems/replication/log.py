@@ -26,8 +26,7 @@ from kraftcheck.model.language.words import all_of, any_of, choose, concrete, im
 
 VACANT = 0
 
-Claim = Callable[[Word, Word], Truth]
-"""A claim about an offset and the entry there."""
+Claim = Callable[[Word, Word], Truth]  # a claim about an offset and the entry there
 
 
 @frozen
@@ -119,9 +118,9 @@ class Log:
 
     def in_order(self, never_falls: Truth) -> Truth:
         """Whether there is no gap, and, where asked for, epochs never fall."""
-        return all_of(*(
-            any_of(b == VACANT, all_of(a != VACANT, implies(never_falls, a <= b))) for a, b in pairwise(self.entries)
-        ))  # fmt: skip
+        return all_of(
+            *(any_of(b == VACANT, all_of(a != VACANT, implies(never_falls, a <= b))) for a, b in pairwise(self.entries))
+        )
 
     def same_below(self, other: Log) -> Truth:
         """Whether both agree up to each record of this log that the other holds there, or later."""
@@ -147,14 +146,9 @@ def larger(a: Word, b: Word) -> Word:
     return choose(a < b, b, a)
 
 
-Kept = Any
-"""A tuple by leader epoch, or a `model.language.sequences.Sequence`; of sets of brokers that has their masks."""
-
-Rule = Callable[[Word, Any], Any]
-"""What is kept of an epoch from now on, by the epoch and what was."""
-
-NEVER = -1
-"""The epoch where there is none."""
+Kept = Any  # a tuple by leader epoch, or a `model.language.sequences.Sequence`; of sets of brokers that has their masks
+Rule = Callable[[Word, Any], Any]  # what is kept of an epoch from now on, by the epoch and what was
+NEVER = -1  # the epoch where there is none
 
 
 def has_no_end(kept: Kept) -> bool:

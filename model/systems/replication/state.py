@@ -43,18 +43,14 @@ from kraftcheck.model.systems.replication.log import (
 )
 from kraftcheck.model.triggers.leadership import current_checks
 
-RUNNING = 0
-"""The process runs; registered anew since its last stop."""
-STOPPED_CLEAN = 1
-"""The process ended after a controlled shutdown, its log flushed."""
-STOPPED_UNCLEAN = 2
-"""The process died; what was not flushed is gone."""
+RUNNING = 0  # the process runs; registered anew since its last stop
+STOPPED_CLEAN = 1  # the process ended after a controlled shutdown, its log flushed
+STOPPED_UNCLEAN = 2  # the process died; what was not flushed is gone
 
 NONE, ACCEPTED, OVERTAKEN, INELIGIBLE = 0, 1, 2, 3
 """The answer to AlterPartition under way: none; accepted; accepted, and the registration has changed since; refused."""
 
-UNKNOWN = -1
-"""Log end offset of a follower that has not fetched in this epoch."""
+UNKNOWN = -1  # log end offset of a follower that has not fetched in this epoch
 
 
 @frozen
@@ -63,35 +59,22 @@ class Broker:
 
     Everything from `current` on is used only while it leads; else it has no meaning,
     and `settle` gives it one value.
-
-    Attributes:
-        status: RUNNING or how it stopped.
-        log, high_watermark: its replica.
-        epoch: the leader epoch of the metadata it has applied.
-        current: whether it knows the controller's partition epoch, in the current leader epoch.
-        unseen: whether it knows its partition epoch from an answer only (kept for defect B18).
-        isr: the ISR of its partition epoch.
-        min_isr: the effective min ISR it goes by: configuration and replica count of the same metadata.
-        proposed: the ISR it has asked for; empty when no change is pending.
-        answer: the answer to that, if one is under way.
-        ends: for each broker, the log end offset of its last fetch in this epoch.
-        stale: followers whose last fetch was made by an earlier incarnation.
-        empty_epoch: the entry of an epoch that it led without a record (kept for the defect KAFKA-10706).
     """
 
-    status: Word
+    status: Word  # RUNNING or how it stopped
+    # log, high_watermark: its replica
     log: Log
     high_watermark: Word
-    epoch: Word
-    current: Truth
-    unseen: Truth
-    isr: BrokerSet
-    min_isr: Word
-    proposed: BrokerSet
-    answer: Word
-    ends: tuple[Word, ...]
-    stale: BrokerSet
-    empty_epoch: Word = VACANT
+    epoch: Word  # the leader epoch of the metadata it has applied
+    current: Truth  # whether it knows the controller's partition epoch, in the current leader epoch
+    unseen: Truth  # whether it knows its partition epoch from an answer only (kept for defect B18)
+    isr: BrokerSet  # the ISR of its partition epoch
+    min_isr: Word  # the effective min ISR it goes by: configuration and replica count of the same metadata
+    proposed: BrokerSet  # the ISR it has asked for; empty when no change is pending
+    answer: Word  # the answer to that, if one is under way
+    ends: tuple[Word, ...]  # for each broker, the log end offset of its last fetch in this epoch
+    stale: BrokerSet  # followers whose last fetch was made by an earlier incarnation
+    empty_epoch: Word = VACANT  # the entry of an epoch that it led without a record (kept for the defect KAFKA-10706)
 
     def running(self) -> Truth:
         """Whether the process runs."""
@@ -126,17 +109,11 @@ class Broker:
 
 @frozen
 class Request:
-    """The current leader's AlterPartition request; empty ISR: none. It may be late, lost or delivered again.
+    """The current leader's AlterPartition request; empty ISR: none. It may be late, lost or delivered again."""
 
-    Attributes:
-        isr: the ISR it asks for.
-        stated: members whose broker epoch it states; the others have not fetched since its leader was elected.
-        stale: whether a stated broker epoch is no longer current.
-    """
-
-    isr: BrokerSet
-    stated: BrokerSet
-    stale: Truth
+    isr: BrokerSet  # the ISR it asks for
+    stated: BrokerSet  # members whose broker epoch it states; the others have not fetched since its leader was elected
+    stale: Truth  # whether a stated broker epoch is no longer current
 
     def gone(self) -> Request:
         """No request in flight."""
@@ -150,25 +127,20 @@ def no_request() -> Request:
 
 @frozen
 class Reply:
-    """A reply to a fetch that is late; no follower: there is none.
+    """A reply to a fetch that is late; no follower: there is none."""
 
-    Attributes:
-        follower, leader: to whom, and from whom.
-        epoch, offset: of the fetch: its leader epoch, and where the follower's log ended.
-        cut_epoch, cut_end: where the logs diverge, the leader's largest epoch up to the follower's last, as an entry,
-            and its end; UNKNOWN: they do not.
-        watermark: the leader's.
-        sent: the leader's log when it served the fetch.
-    """
-
+    # follower, leader: to whom, and from whom
     follower: Word
     leader: Word
+    # epoch, offset: of the fetch: its leader epoch, and where the follower's log ended
     epoch: Word
     offset: Word
+    # cut_epoch, cut_end: where the logs diverge, the leader's largest epoch up to the follower's last, as an entry, and
+    # its end; UNKNOWN: they do not
     cut_epoch: Word
     cut_end: Word
-    watermark: Word
-    sent: Log
+    watermark: Word  # the leader's
+    sent: Log  # the leader's log when it served the fetch
 
     def is_under_way(self) -> Truth:
         """Whether there is one."""
@@ -197,40 +169,25 @@ class ReplicationBudgets:
 
 @frozen
 class Replication:
-    """The whole state.
+    """The whole state."""
 
-    Attributes:
-        controller: the active controller's registration of partition and brokers.
-        leader_epoch: of that registration.
-        leaders: leader of each leader epoch, as the metadata log has it.
-        isrs, minimums: last ISR and last effective min ISR of each past leader epoch.
-        brokers: the brokers.
-        request: the current leader's AlterPartition in flight.
-        committed: ghost: every record ever below a leader's high watermark.
-        acknowledged: ghost: how many of them were acknowledged with acks=all.
-        commit_epoch: ghost: the newest leader epoch in which a leader has committed; kept where epochs have no bound.
-        lossy: ghost: a broker from outside ISR and ELR was elected, by the registrations before and after.
-        lag: how many leader epochs a running broker is behind; counted where the scope limits it.
-        left: budgets.
-        deaths: ghost: how many processes have died; counted where they have no bound, as else the budget tells.
-        reply: a late reply to a follower's fetch.
-    """
-
-    controller: Elections
-    leader_epoch: Word
-    leaders: tuple[Word, ...]
+    controller: Elections  # the active controller's registration of partition and brokers
+    leader_epoch: Word  # of that registration
+    leaders: tuple[Word, ...]  # leader of each leader epoch, as the metadata log has it
+    # isrs, minimums: last ISR and last effective min ISR of each past leader epoch
     isrs: tuple[BrokerSet, ...]
     minimums: tuple[Word, ...]
-    brokers: tuple[Broker, ...]
-    request: Request
-    committed: Log
-    acknowledged: Word
+    brokers: tuple[Broker, ...]  # the brokers
+    request: Request  # the current leader's AlterPartition in flight
+    committed: Log  # ghost: every record ever below a leader's high watermark
+    acknowledged: Word  # ghost: how many of them were acknowledged with acks=all
+    # ghost: the newest leader epoch in which a leader has committed; kept where epochs have no bound
     commit_epoch: Word
-    lossy: Truth
-    lag: Word
-    left: ReplicationBudgets
-    deaths: Word = 0
-    reply: Reply = field(factory=no_reply)
+    lossy: Truth  # ghost: a broker from outside ISR and ELR was elected, by the registrations before and after
+    lag: Word  # how many leader epochs a running broker is behind; counted where the scope limits it
+    left: ReplicationBudgets  # budgets
+    deaths: Word = 0  # ghost: how many processes have died; counted where they have no bound, as else the budget tells
+    reply: Reply = field(factory=no_reply)  # a late reply to a follower's fetch
 
     def leader_at(self, epoch: Word) -> Word:
         """The leader of a leader epoch."""

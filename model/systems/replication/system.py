@@ -82,8 +82,7 @@ BUDGETS = (
 )  # fmt: skip
 
 
-NEVER: Any = Flag(0, 0)
-"""The domain of a truth that is always false."""
+NEVER: Any = Flag(0, 0)  # the domain of a truth that is always false
 
 FURTHEST_BEHIND = "the bound lag is how many leader epochs a running broker may be behind; more is left out"
 """Caps: what a Kafka cluster may do, and the scope leaves out."""

@@ -31,55 +31,33 @@ from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, i
 from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.triggers.leadership import heard_at_takeover, registered_epoch, shutdown_offset, unfencing_offset
 
-LAG = 2
-"""How many rounds a broker is behind the end of the log."""
-
-NOT_HEARD_OF = -1
-"""The silence of a broker that the controller never heard of."""
+LAG = 2  # how many rounds a broker is behind the end of the log
+NOT_HEARD_OF = -1  # the silence of a broker that the controller never heard of
 
 
 @frozen
 class Peer:
-    """A broker.
+    """A broker."""
 
-    Attributes:
-        up: whether its process runs.
-        stopping: whether the process wants to shut down.
-        leads: whether the process takes itself for the leader.
-        due: whether it has a heartbeat to send in this round.
-        fenced: whether the controller has it fenced.
-        retired: whether its registration says that it shuts down, so that it may not lead.
-        leaving: whether the active controller has begun its controlled shutdown.
-        silence: rounds since it was last heard of, at most one more than the timeout; or NOT_HEARD_OF.
-        registration: age of its registration's record in rounds, at most `LAG`.
-        shutdown: age of the offset that its shutdown waits for, at most `LAG`.
-        passed: brokers that have said that they are past that offset.
-    """
-
-    up: Truth
-    stopping: Truth
-    leads: Truth
-    due: Truth
-    fenced: Truth
-    retired: Truth
-    leaving: Truth
-    silence: Word
-    registration: Word
-    shutdown: Word
-    passed: BrokerSet
+    up: Truth  # whether its process runs
+    stopping: Truth  # whether the process wants to shut down
+    leads: Truth  # whether the process takes itself for the leader
+    due: Truth  # whether it has a heartbeat to send in this round
+    fenced: Truth  # whether the controller has it fenced
+    retired: Truth  # whether its registration says that it shuts down, so that it may not lead
+    leaving: Truth  # whether the active controller has begun its controlled shutdown
+    silence: Word  # rounds since it was last heard of, at most one more than the timeout; or NOT_HEARD_OF
+    registration: Word  # age of its registration's record in rounds, at most `LAG`
+    shutdown: Word  # age of the offset that its shutdown waits for, at most `LAG`
+    passed: BrokerSet  # brokers that have said that they are past that offset
 
 
 @frozen
 class Sessions:
-    """The whole state.
+    """The whole state."""
 
-    Attributes:
-        brokers: the brokers.
-        leader: who leads the one partition, or NO_LEADER.
-    """
-
-    brokers: tuple[Peer, ...]
-    leader: Word
+    brokers: tuple[Peer, ...]  # the brokers
+    leader: Word  # who leads the one partition, or NO_LEADER
 
     def broker(self, number: Word) -> Peer:
         """A broker."""
@@ -101,17 +79,11 @@ class Sessions:
 
 @frozen
 class SessionsEvent:
-    """What a step did besides the state change.
+    """What a step did besides the state change."""
 
-    Attributes:
-        registered: a new process was registered.
-        raised: a broker's epoch rose.
-        released: a broker was told to stop.
-    """
-
-    registered: Truth = False
-    raised: Truth = False
-    released: Truth = False
+    registered: Truth = False  # a new process was registered
+    raised: Truth = False  # a broker's epoch rose
+    released: Truth = False  # a broker was told to stop
 
 
 def layout(setting: Setting) -> Sessions:

@@ -17,36 +17,19 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.parts import WithBudgets, budget_domains, budgets, members
 from kraftcheck.model.unclean_recovery.tool import NOBODY, SILENT, Answer, best, exits_zero, is_candidate, is_recovered
 
-DOWN = 0
-"""The broker's process is gone."""
-CUT = 1
-"""It runs and answers the operator, but the controller has fenced it."""
-UP = 2
-"""It runs, unfenced."""
-
-IDLE = 0
-"""No tool runs."""
-ASKING = 1
-"""It collects log lengths until its deadline."""
-ELECTING = 2
-"""It has chosen, and has leaders elected."""
-
-PENDING = 0
-"""The tool has yet to recover the partition."""
-ELECTED = 1
-"""The response says that its election succeeded."""
-ONLINE = 2
-"""The tool, or the response, found a leader."""
-FAILED = 3
-"""No candidate, no leader, or no response."""
-UNSERVED = 4
-"""It was beyond the limit of the request."""
-
-OFFLINE_EPOCH = 3
-"""Leader epoch of the partitions at the start: leaders of epochs 1 and 2, then none."""
-
-COMMITTED = 2
-"""Records committed at the start: one of epoch 1, one of epoch 2."""
+DOWN = 0  # the broker's process is gone
+CUT = 1  # it runs and answers the operator, but the controller has fenced it
+UP = 2  # it runs, unfenced
+IDLE = 0  # no tool runs
+ASKING = 1  # it collects log lengths until its deadline
+ELECTING = 2  # it has chosen, and has leaders elected
+PENDING = 0  # the tool has yet to recover the partition
+ELECTED = 1  # the response says that its election succeeded
+ONLINE = 2  # the tool, or the response, found a leader
+FAILED = 3  # no candidate, no leader, or no response
+UNSERVED = 4  # it was beyond the limit of the request
+OFFLINE_EPOCH = 3  # leader epoch of the partitions at the start: leaders of epochs 1 and 2, then none
+COMMITTED = 2  # records committed at the start: one of epoch 1, one of epoch 2
 
 LOGS = ((0, 0, 0), (1, 1, 1), (2, 2, 2), (1, 2, 1), (1, 3, 1))
 """What a replica may have kept: epoch of the last record, length, committed records among them.
@@ -55,27 +38,18 @@ The leader of epoch 2 went on after the first record of epoch 1; the leader of
 epoch 1 had written two more that were never committed.
 """
 
-KNOWN_EPOCHS = (2, 3)
-"""The leader epochs that a broker may know of: metadata arrives late."""
+KNOWN_EPOCHS = (2, 3)  # the leader epochs that a broker may know of: metadata arrives late
 
 
 @frozen
 class Replica:
-    """A replica's log.
+    """A replica's log."""
 
-    Attributes:
-        current: the leader epoch that its broker knows of.
-        written: epoch of the last record; 0 in an empty log.
-        length: log end offset.
-        held: ghost: how many of the committed records it has.
-        offline: its directory has failed.
-    """
-
-    current: Word
-    written: Word
-    length: Word
-    held: Word
-    offline: Truth
+    current: Word  # the leader epoch that its broker knows of
+    written: Word  # epoch of the last record; 0 in an empty log
+    length: Word  # log end offset
+    held: Word  # ghost: how many of the committed records it has
+    offline: Truth  # its directory has failed
 
     def same_log(self, other: Replica) -> Truth:
         """Whether two replicas have the same records."""
@@ -84,36 +58,23 @@ class Replica:
 
 @frozen
 class Recovered:
-    """A partition, and what the tool knows of it.
+    """A partition, and what the tool knows of it."""
 
-    Attributes:
-        isr, elr, leader, epoch: the controller's registration; every broker is a replica, in order.
-        committed: ghost: records that were acknowledged.
-        replicas: the logs, by broker.
-        answers: what the tool was told, by broker; forgotten once it has chosen.
-        candidates: ghost: brokers that had answered, without an error, when it chose.
-        chosen: whom it designates, or NOBODY.
-        chosen_in: the incarnation in which the chosen broker answered.
-        recovering: whether the partition is RECOVERING: its leader was elected uncleanly.
-        asked_at: the leader epoch when the tool began.
-        result: PENDING to UNSERVED; PENDING while no tool runs.
-        led: ghost: there was a leader when the tool, or its request, last looked.
-    """
-
+    # isr, elr, leader, epoch: the controller's registration; every broker is a replica, in order
     isr: BrokerSet
     elr: BrokerSet
     leader: Word
     epoch: Word
-    committed: Word
-    replicas: tuple[Replica, ...]
-    answers: tuple[Answer, ...]
-    candidates: BrokerSet
-    chosen: Word
-    chosen_in: Word
-    recovering: Truth
-    asked_at: Word
-    result: Word
-    led: Truth
+    committed: Word  # ghost: records that were acknowledged
+    replicas: tuple[Replica, ...]  # the logs, by broker
+    answers: tuple[Answer, ...]  # what the tool was told, by broker; forgotten once it has chosen
+    candidates: BrokerSet  # ghost: brokers that had answered, without an error, when it chose
+    chosen: Word  # whom it designates, or NOBODY
+    chosen_in: Word  # the incarnation in which the chosen broker answered
+    recovering: Truth  # whether the partition is RECOVERING: its leader was elected uncleanly
+    asked_at: Word  # the leader epoch when the tool began
+    result: Word  # PENDING to UNSERVED; PENDING while no tool runs
+    led: Truth  # ghost: there was a leader when the tool, or its request, last looked
 
     def is_led(self) -> Truth:
         """Whether there is a leader."""
@@ -141,29 +102,17 @@ class UncleanRecoveryBudgets:
 
 @frozen
 class Recovery(WithBudgets):
-    """The whole state.
+    """The whole state."""
 
-    Attributes:
-        brokers: DOWN, CUT or UP, by broker.
-        incarnations: how often each broker came back with an empty disk; its broker epoch, counted.
-        partitions: the input set of the tool.
-        phase: IDLE, ASKING or ELECTING.
-        finished: brokers that the tool expects no more answers from.
-        clock: ticks until the deadline.
-        tries: how often the request under way may still be sent.
-        interrupted: a signal came.
-        left: budgets.
-    """
-
-    brokers: tuple[Word, ...]
-    incarnations: tuple[Word, ...]
-    partitions: tuple[Recovered, ...]
-    phase: Word
-    finished: BrokerSet
-    clock: Word
-    tries: Word
-    interrupted: Truth
-    left: UncleanRecoveryBudgets
+    brokers: tuple[Word, ...]  # DOWN, CUT or UP, by broker
+    incarnations: tuple[Word, ...]  # how often each broker came back with an empty disk; its broker epoch, counted
+    partitions: tuple[Recovered, ...]  # the input set of the tool
+    phase: Word  # IDLE, ASKING or ELECTING
+    finished: BrokerSet  # brokers that the tool expects no more answers from
+    clock: Word  # ticks until the deadline
+    tries: Word  # how often the request under way may still be sent
+    interrupted: Truth  # a signal came
+    left: UncleanRecoveryBudgets  # budgets
 
     def up(self) -> BrokerSet:
         """Brokers that are unfenced."""
@@ -228,25 +177,17 @@ def _offline(brokers: int, logs: tuple[tuple[tuple[int, int, int], int], ...]) -
     )  # fmt: skip
 
 
-SERVED = 0
-"""The request is served, and answered."""
-REFUSED = 1
-"""It fails transiently: nothing happens."""
-LOST = 2
-"""It is served, and the response is lost."""
+SERVED = 0  # the request is served, and answered
+REFUSED = 1  # it fails transiently: nothing happens
+LOST = 2  # it is served, and the response is lost
 
 
 @frozen
 class UncleanRecoveryEvent:
-    """What a step did besides changing the state.
+    """What a step did besides changing the state."""
 
-    Attributes:
-        ended: a run of the tool ended.
-        zero: its exit status was zero.
-    """
-
-    ended: Truth = False
-    zero: Truth = False
+    ended: Truth = False  # a run of the tool ended
+    zero: Truth = False  # its exit status was zero
 
 
 Designate = Callable[[Recovered, BrokerSet, Word, RuleSet], tuple[Truth, Recovered]]
@@ -255,21 +196,13 @@ Designate = Callable[[Recovered, BrokerSet, Word, RuleSet], tuple[Truth, Recover
 
 @frozen
 class Tool:
-    """The tool's steps.
+    """The tool's steps."""
 
-    Attributes:
-        rules: the rule set.
-        limit: partitions that one request, of either kind, is served for: 1,000 scaled down.
-        retries: how often a request for elections is sent again.
-        ticks: the deadline.
-        designate: the controller.
-    """
-
-    rules: RuleSet
-    limit: int
-    retries: int
-    ticks: int
-    designate: Designate
+    rules: RuleSet  # the rule set
+    limit: int  # partitions that one request, of either kind, is served for: 1,000 scaled down
+    retries: int  # how often a request for elections is sent again
+    ticks: int  # the deadline
+    designate: Designate  # the controller
 
     def may_start(self, state: Recovery) -> dict[str, Truth]:
         """The operator runs the tool."""
@@ -421,5 +354,4 @@ def _told(p: Recovered, broker: Word, incarnations: tuple[Word, ...]) -> Answer:
     return choose(replica.offline, Answer(True, True, -1, -1, -1, incarnation=incarnation), told)
 
 
-OUTCOMES = (SERVED, REFUSED, LOST)
-"""What may come of a request for elections."""
+OUTCOMES = (SERVED, REFUSED, LOST)  # what may come of a request for elections

@@ -39,8 +39,7 @@ from kraftcheck.model.systems.unclean_recovery.state import (
 from kraftcheck.model.triggers.leadership import Registered, may_lead
 from kraftcheck.model.triggers.table import Permits, context, is_as_it_answered, ordinary, without
 
-MIN_ISR = 1
-"""Of every topic."""
+MIN_ISR = 1  # of every topic
 
 
 def registration(p: Recovered) -> Partition:
@@ -206,8 +205,7 @@ class Cluster:
         return evolve(state, partitions=put(state.partitions, partition, same))
 
 
-STATUSES = (DOWN, CUT)
-"""What a failing broker becomes."""
+STATUSES = (DOWN, CUT)  # what a failing broker becomes
 
 
 OPERATOR, TOOL, CONTROLLER, BROKER = "operator", "tool", "controller", "broker {broker}"
@@ -237,8 +235,7 @@ LEGEND = Legend(
 )  # fmt: skip
 
 
-_MANY = 1000
-"""What proofs take where exploration takes a few."""
+_MANY = 1000  # what proofs take where exploration takes a few
 
 BOUNDS = (
     Bound("brokers", 2, 5, "number of brokers, each a replica of every partition; broker 0 is gone at the start"),

@@ -39,13 +39,9 @@ from kraftcheck.model.systems.zk_controller.state import (
 
 @frozen
 class ZkControllerEvent:
-    """What a step did besides changing the state.
+    """What a step did besides changing the state."""
 
-    Attributes:
-        operations: ZooKeeper operations on the critical path, one after another.
-    """
-
-    operations: Word = 0
+    operations: Word = 0  # ZooKeeper operations on the critical path, one after another
 
 
 @rule("zk-controller.decision.live-isr-member-first", source="early controller design, A 3.2",

@@ -19,80 +19,49 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, negate, none_of, pick
 from kraftcheck.model.systems.parts import WithBudgets, budget_domains, budgets, members
 
-UNREAD = -1
-"""Version of a node that the controller has not read."""
-
-STARTING = 0
-"""The broker does not run, or has not read the decisions since its session began."""
-READ = 1
-"""It has read the decisions, and does not watch its queue yet."""
-DEAF = 2
-"""It has emptied its queue, and does not watch it yet."""
-WATCHING = 3
-"""Its watch is set: the next entry wakes it."""
-AWAKE = 4
-"""The watch has fired: it reads its queue."""
+UNREAD = -1  # version of a node that the controller has not read
+STARTING = 0  # the broker does not run, or has not read the decisions since its session began
+READ = 1  # it has read the decisions, and does not watch its queue yet
+DEAF = 2  # it has emptied its queue, and does not watch it yet
+WATCHING = 3  # its watch is set: the next entry wakes it
+AWAKE = 4  # the watch has fired: it reads its queue
 
 
-RESTING = 0
-"""The controller has not looked at a reassignment of the partition."""
-STARTED = 1
-"""It has sent StartReplica, and looks at the ISR from time to time."""
-SHRUNK = 2
-"""It has written the ISR of the new replicas, and sent StopReplica to the others."""
-REPLACED = 3
-"""It has made the new replicas the assigned ones."""
+RESTING = 0  # the controller has not looked at a reassignment of the partition
+STARTED = 1  # it has sent StartReplica, and looks at the ISR from time to time
+SHRUNK = 2  # it has written the ISR of the new replicas, and sent StopReplica to the others
+REPLACED = 3  # it has made the new replicas the assigned ones
 
 
 @frozen
 class Decision:
-    """Leader and ISR of a partition, as leaderAndISR, an entry of a queue, or what a process remembers.
+    """Leader and ISR of a partition, as leaderAndISR, an entry of a queue, or what a process remembers."""
 
-    Attributes:
-        version: of the ZooKeeper node; 0: there is no decision.
-        leader: broker or NO_LEADER.
-        isr: in-sync replicas.
-    """
-
-    version: Word
-    leader: Word
-    isr: BrokerSet
+    version: Word  # of the ZooKeeper node; 0: there is no decision
+    leader: Word  # broker or NO_LEADER
+    isr: BrokerSet  # in-sync replicas
 
 
-NOTHING = Decision(0, NO_LEADER, BrokerSet())
-"""No decision."""
+NOTHING = Decision(0, NO_LEADER, BrokerSet())  # no decision
 
 
 @frozen
 class Replica:
-    """A broker's replica of one partition.
+    """A broker's replica of one partition."""
 
-    Attributes:
-        role: the decision that it follows.
-        fetching: its fetcher runs.
-        entry: what waits in its broker's queue: the last published decision (version 0: nothing).
-    """
-
-    role: Decision
-    fetching: Truth
-    entry: Decision
+    role: Decision  # the decision that it follows
+    fetching: Truth  # its fetcher runs
+    entry: Decision  # what waits in its broker's queue: the last published decision (version 0: nothing)
 
 
 @frozen
 class Broker:
-    """A broker: its process, its session, its replicas.
+    """A broker: its process, its session, its replicas."""
 
-    Attributes:
-        up: the process runs.
-        registered: /brokers/ids/<id> exists; a process without it has lost its session.
-        status: STARTING to AWAKE.
-        replicas: by partition.
-    """
-
-    up: Truth
-    registered: Truth
-    status: Word
-    replicas: tuple[Replica, ...]
+    up: Truth  # the process runs
+    registered: Truth  # /brokers/ids/<id> exists; a process without it has lost its session
+    status: Word  # STARTING to AWAKE
+    replicas: tuple[Replica, ...]  # by partition
 
     def has_entries(self) -> Truth:
         """Whether something waits in its queue."""
@@ -105,31 +74,18 @@ class Broker:
 
 @frozen
 class Partition:
-    """A partition: its nodes, and what is true of its logs.
+    """A partition: its nodes, and what is true of its logs."""
 
-    Attributes:
-        created: its topic exists.
-        deleted: an operator has deleted its topic; the name is not used again.
-        assigned: brokers with a replica, as the topic's node says.
-        target: brokers that are to have a replica, as /brokers/partitions_reassigned says; empty: as it is.
-        stopping: brokers whose queue has a StopReplica that they have not followed.
-        node: leaderAndISR; version 0 before leaders are initialised.
-        failed: brokers whose replica has failed while the broker lives.
-        holds: ghost: brokers with every acknowledged record.
-        last: ghost: the last ISR that was not empty.
-        floor: ghost: version of the last decision for an outsider; what older leaders acknowledge is given up by it.
-    """
-
-    created: Truth
-    deleted: Truth
-    assigned: BrokerSet
-    target: BrokerSet
-    stopping: BrokerSet
-    node: Decision
-    failed: BrokerSet
-    holds: BrokerSet
-    last: BrokerSet
-    floor: Word
+    created: Truth  # its topic exists
+    deleted: Truth  # an operator has deleted its topic; the name is not used again
+    assigned: BrokerSet  # brokers with a replica, as the topic's node says
+    target: BrokerSet  # brokers that are to have a replica, as /brokers/partitions_reassigned says; empty: as it is
+    stopping: BrokerSet  # brokers whose queue has a StopReplica that they have not followed
+    node: Decision  # leaderAndISR; version 0 before leaders are initialised
+    failed: BrokerSet  # brokers whose replica has failed while the broker lives
+    holds: BrokerSet  # ghost: brokers with every acknowledged record
+    last: BrokerSet  # ghost: the last ISR that was not empty
+    floor: Word  # ghost: version of the last decision for an outsider; what older leaders acknowledge is given up by it
 
     def replicas(self) -> BrokerSet:
         """Old and new replicas: who may lead, and has to be told."""
@@ -142,33 +98,20 @@ class Partition:
 
 @frozen
 class Controller:
-    """Memory of the broker that is the controller.
+    """Memory of the broker that is the controller."""
 
-    Attributes:
-        present: /controller exists.
-        unread: it has taken over, and not read the decisions yet.
-        working: it has read the live brokers and changes leaders.
-        wrote: it has written a decision since.
-        live: the brokers that it read.
-        seen: by partition the node as read for this change; version UNREAD otherwise.
-        decided: by partition the decision that it knows.
-        tell: by partition the brokers whose queue does not have that decision yet.
-        checked: by partition the version of the node whose ISR lets its reassignment complete; otherwise UNREAD.
-        moved: by partition how far its reassignment is: RESTING to REPLACED.
-        host: the broker that it is, where that matters; else NO_LEADER.
-    """
-
-    present: Truth
-    unread: Truth
-    working: Truth
-    wrote: Truth
-    live: BrokerSet
-    seen: tuple[Decision, ...]
-    decided: tuple[Decision, ...]
-    tell: tuple[BrokerSet, ...]
+    present: Truth  # /controller exists
+    unread: Truth  # it has taken over, and not read the decisions yet
+    working: Truth  # it has read the live brokers and changes leaders
+    wrote: Truth  # it has written a decision since
+    live: BrokerSet  # the brokers that it read
+    seen: tuple[Decision, ...]  # by partition the node as read for this change; version UNREAD otherwise
+    decided: tuple[Decision, ...]  # by partition the decision that it knows
+    tell: tuple[BrokerSet, ...]  # by partition the brokers whose queue does not have that decision yet
+    # by partition the version of the node whose ISR lets its reassignment complete; otherwise UNREAD
     checked: tuple[Word, ...]
-    moved: tuple[Word, ...]
-    host: Word = NO_LEADER
+    moved: tuple[Word, ...]  # by partition how far its reassignment is: RESTING to REPLACED
+    host: Word = NO_LEADER  # the broker that it is, where that matters; else NO_LEADER
 
     def told_all(self) -> Truth:
         """Whether nothing is left to publish."""
@@ -196,22 +139,15 @@ class ZkControllerBudgets:
 
 @frozen
 class ZkController(WithBudgets):
-    """The whole state.
+    """The whole state."""
 
-    Attributes:
-        partitions, brokers: by number.
-        controller: the one that /controller names.
-        deposed: one that lost its session and does not know it yet.
-        changed: the controller's watches on brokers and topics have fired.
-        left: budgets.
-    """
-
+    # partitions, brokers: by number
     partitions: tuple[Partition, ...]
     brokers: tuple[Broker, ...]
-    controller: Controller
-    deposed: Controller
-    changed: Truth
-    left: ZkControllerBudgets
+    controller: Controller  # the one that /controller names
+    deposed: Controller  # one that lost its session and does not know it yet
+    changed: Truth  # the controller's watches on brokers and topics have fired
+    left: ZkControllerBudgets  # budgets
 
     def broker(self, number: Word) -> Broker:
         """A broker."""

@@ -33,8 +33,7 @@ from kraftcheck.model.systems.zk_jbod.state import (
     raised,
 )
 
-NO_DIRECTORY = BrokerSet()
-"""A step that writes nowhere."""
+NO_DIRECTORY = BrokerSet()  # a step that writes nowhere
 
 
 @frozen

@@ -18,40 +18,25 @@ from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
 from kraftcheck.model.rules.groups import ZkJbodRules
 from kraftcheck.model.systems.parts import WithBudgets, budget_domains, budgets, members
 
-APPEND = 0
-"""LogAppendException(log)."""
-READ = 1
-"""LogReadException(log)."""
-WATERMARK = 2
-"""HighWatermarkIOException(file): a directory, and no log."""
+APPEND = 0  # LogAppendException(log)
+READ = 1  # LogReadException(log)
+WATERMARK = 2  # HighWatermarkIOException(file): a directory, and no log
 
 KINDS = (APPEND, READ, WATERMARK)
-NONE = -1
-"""No partition, no directory."""
-
-NOTHING = 0
-"""Nobody handles it."""
-PARTITION = 1
-"""One log goes offline."""
-DIRECTORY = 2
-"""The whole directory goes offline."""
-HALT = 3
-"""The broker stops."""
+NONE = -1  # no partition, no directory
+NOTHING = 0  # nobody handles it
+PARTITION = 1  # one log goes offline
+DIRECTORY = 2  # the whole directory goes offline
+HALT = 3  # the broker stops
 
 
 @frozen
 class IOFailure:
-    """A failed operation with its context.
+    """A failed operation with its context."""
 
-    Attributes:
-        kind: APPEND to WATERMARK.
-        partition: whose log it is; NONE for WATERMARK.
-        directory: where.
-    """
-
-    kind: Word
-    partition: Word
-    directory: Word
+    kind: Word  # APPEND to WATERMARK
+    partition: Word  # whose log it is; NONE for WATERMARK
+    directory: Word  # where
 
 
 def raised(kind: Word, partition: Word, directory: Word) -> IOFailure:
@@ -87,59 +72,35 @@ def decision(failure: IOFailure, available: Truth, transient: Truth, rules: ZkJb
     return choose(unknown, NOTHING, choose(healed, NOTHING, handled))
 
 
-IDLE = 0
-"""The exception handler has nothing to do."""
-DETECTED = 1
-"""It knows what is lost."""
-CLEANING_STOPPED = 2
-"""Cleaning there is aborted and paused."""
-CHECKPOINTS_CUT = 3
-"""The directory is off the lists of checkpoints."""
-REMOVED = 4
-"""Logs are out of the pools; the controller has to be told."""
-NODE_READ = 5
-"""It has read /restart_partitions and is about to write it."""
-
-DirectorySet = BrokerSet
-"""A set of directories of one broker, as a bit mask."""
-PartitionSet = BrokerSet
-"""A set of partitions, as a bit mask."""
+IDLE = 0  # the exception handler has nothing to do
+DETECTED = 1  # it knows what is lost
+CLEANING_STOPPED = 2  # cleaning there is aborted and paused
+CHECKPOINTS_CUT = 3  # the directory is off the lists of checkpoints
+REMOVED = 4  # logs are out of the pools; the controller has to be told
+NODE_READ = 5  # it has read /restart_partitions and is about to write it
+DirectorySet = BrokerSet  # a set of directories of one broker, as a bit mask
+PartitionSet = BrokerSet  # a set of partitions, as a bit mask
 
 
 @frozen
 class Host:
-    """A broker with its disks.
+    """A broker with its disks."""
 
-    Attributes:
-        up: the process runs.
-        broken: directories that have failed.
-        known: ghost: failed directories of which a failure has come to the handler.
-        pool: directories that LogManager writes to: `logDirs`.
-        checkpoints: directories on the lists of checkpoints.
-        logs: by partition the directory of its log, or NONE.
-        spoiled: partitions whose log cannot be written although its directory can.
-        stage: IDLE to NODE_READ.
-        directory, partition: what the handler is about; `partition` is NONE for a whole directory.
-        lost: partitions to tell the controller of.
-        copy: by broker what it has read of /restart_partitions.
-        job: directories that a scheduled job has still to write to.
-        cleaning: the directory that the cleaner writes to, or NONE.
-    """
-
-    up: Truth
-    broken: DirectorySet
-    known: DirectorySet
-    pool: DirectorySet
-    checkpoints: DirectorySet
-    logs: tuple[Word, ...]
-    spoiled: PartitionSet
-    stage: Word
+    up: Truth  # the process runs
+    broken: DirectorySet  # directories that have failed
+    known: DirectorySet  # ghost: failed directories of which a failure has come to the handler
+    pool: DirectorySet  # directories that LogManager writes to: `logDirs`
+    checkpoints: DirectorySet  # directories on the lists of checkpoints
+    logs: tuple[Word, ...]  # by partition the directory of its log, or NONE
+    spoiled: PartitionSet  # partitions whose log cannot be written although its directory can
+    stage: Word  # IDLE to NODE_READ
+    # directory, partition: what the handler is about; `partition` is NONE for a whole directory
     directory: Word
     partition: Word
-    lost: PartitionSet
-    copy: tuple[PartitionSet, ...]
-    job: DirectorySet
-    cleaning: Word
+    lost: PartitionSet  # partitions to tell the controller of
+    copy: tuple[PartitionSet, ...]  # by broker what it has read of /restart_partitions
+    job: DirectorySet  # directories that a scheduled job has still to write to
+    cleaning: Word  # the directory that the cleaner writes to, or NONE
 
     def handled(self) -> DirectorySet:
         """Failed directories whose failure the handler knew, and is done with."""
@@ -158,22 +119,15 @@ class Host:
 
 @frozen
 class Partition:
-    """A partition as ZooKeeper and brokers know it.
+    """A partition as ZooKeeper and brokers know it."""
 
-    Attributes:
-        leader: broker, or NONE while it is offline.
-        isr, assigned: as usual; every broker is assigned at first.
-        holds: ghost: brokers whose disk has every acknowledged record.
-        restarted: brokers that are told to start the replica anew, and have not yet.
-        busy: it is being reassigned: the controller leaves it out.
-    """
-
-    leader: Word
+    leader: Word  # broker, or NONE while it is offline
+    # isr, assigned: as usual; every broker is assigned at first
     isr: BrokerSet
     assigned: BrokerSet
-    holds: BrokerSet
-    restarted: BrokerSet
-    busy: Truth
+    holds: BrokerSet  # ghost: brokers whose disk has every acknowledged record
+    restarted: BrokerSet  # brokers that are told to start the replica anew, and have not yet
+    busy: Truth  # it is being reassigned: the controller leaves it out
 
 
 @frozen

@@ -180,7 +180,7 @@ class Control:
             "the leader's log works": all_of(another, state.works(p.leader, partition)),
             "something is missing": negate(all_of(p.isr.has(broker), p.holds.has(broker))),
             "it is assigned": p.assigned.has(broker),
-        }  # fmt: skip
+        }
 
     @rule("zk-jbod.restart.order-ends-with-return", source="JBOD KIP on ZooKeeper, Partitions Restart",
           switches=("restart-order-outlives-return",),

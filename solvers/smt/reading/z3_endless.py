@@ -15,28 +15,18 @@ from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Clock, Effort, Premises, Remaining, SolverAnswer
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
-AT_A_TIME = 4
-"""Comparisons of sets that are added before the solver is asked again."""
-
-Value = Callable[[Term], int]
-"""The value of a term in a model."""
+AT_A_TIME = 4  # comparisons of sets that are added before the solver is asked again
+Value = Callable[[Term], int]  # the value of a term in a model
 
 
 @frozen
 class Sized:
-    """A set as a model has it.
+    """A set as a model has it."""
 
-    Attributes:
-        term: its size.
-        size: what the model says of it.
-        members: those of the places of interest that are members, by their value.
-        inside: all of them.
-    """
-
-    term: Term
-    size: int
-    members: Mapping[int, Term]
-    inside: Sequence[Term]
+    term: Term  # its size
+    size: int  # what the model says of it
+    members: Mapping[int, Term]  # those of the places of interest that are members, by their value
+    inside: Sequence[Term]  # all of them
 
     def beyond(self, *others: Sized) -> list[Term]:
         """Members that are in none of some other sets."""
@@ -273,8 +263,7 @@ def _apart(instances: Instances, sized: list[Sized], _: Value) -> None:
 NOT_SHOWN = "no state is shown where sequences have no end"
 """Why what is not proven of them is undecided: their instances do not refute it, which makes no counterexample."""
 
-TIMEOUT = "timeout"
-"""Why what has no answer in its time is undecided, in the word of Z3."""
+TIMEOUT = "timeout"  # why what has no answer in its time is undecided, in the word of Z3
 
 
 class EndlessEngine:

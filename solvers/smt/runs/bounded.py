@@ -196,15 +196,10 @@ class Unrolling:
 
 @frozen
 class FairTruths:
-    """A fairness constraint in Z3.
+    """A fairness constraint in Z3."""
 
-    Attributes:
-        enabled: truth of the state `now`: a step of it can be taken there, and it is not excused.
-        taken: truth of the states `now` and `after`: what leads from one to the other is a step of it.
-    """
-
-    enabled: Any
-    taken: Any
+    enabled: Any  # truth of the state `now`: a step of it can be taken there, and it is not excused
+    taken: Any  # truth of the states `now` and `after`: what leads from one to the other is a step of it
 
 
 class FairReader:
@@ -327,25 +322,17 @@ class Lassos:
         return enabled, taken
 
 
-DepthReport = Callable[[int, int], None]
-"""Told the depth reached, and the depth wanted."""
+DepthReport = Callable[[int, int], None]  # told the depth reached, and the depth wanted
 
 
 @define
 class BoundedSearch:
-    """The progress of bounded model checking.
+    """The progress of bounded model checking."""
 
-    Attributes:
-        verdicts: by claim; claims without one are still looked for.
-        claims: all of them.
-        depth: length of the runs that were checked; -1: none.
-        fault: why runs beyond a certain length were not all checked; None where all were.
-    """
-
-    claims: tuple[str, ...]
-    verdicts: dict[str, Verdict]
-    depth: int = -1
-    fault: str | None = None
+    claims: tuple[str, ...]  # all of them
+    verdicts: dict[str, Verdict]  # by claim; claims without one are still looked for
+    depth: int = -1  # length of the runs that were checked; -1: none
+    fault: str | None = None  # why runs beyond a certain length were not all checked; None where all were
 
     def open(self) -> list[str]:
         """Claims without a verdict."""

@@ -12,8 +12,7 @@ from kraftcheck.solvers.program.starts import description, given_states, none_de
 from kraftcheck.solvers.smt.queries import Effort, Questions, new_solver
 from kraftcheck.solvers.smt.theory import INITIATION, Theory
 
-SECONDS = 2.0
-"""Most seconds for a description of any number of brokers, which Z3 may not decide."""
+SECONDS = 2.0  # most seconds for a description of any number of brokers, which Z3 may not decide
 
 
 def check_described(subject: Theory, effort: Effort) -> None:

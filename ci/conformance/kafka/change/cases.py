@@ -45,11 +45,8 @@ from kraftcheck.ci.conformance.kafka.columns import (
 from kraftcheck.ci.conformance.kafka.fuzz.requests import Draws
 from kraftcheck.model.partition.registration import MIGRATING
 
-OUTSIDERS = 1
-"""Brokers beside the replicas: whom a reassignment adds, and who once was a replica."""
-
-KEEP, RECOVERED = 0, 1
-"""What a trigger wants of the recovery state."""
+OUTSIDERS = 1  # brokers beside the replicas: whom a reassignment adds, and who once was a replica
+KEEP, RECOVERED = 0, 1  # what a trigger wants of the recovery state
 
 
 @frozen
@@ -251,8 +248,7 @@ def random_changes(seed: int, slots: int, rows: int, factor: int) -> Rows:
     return Columns.of(CHANGE_INPUTS, slots).table([_drawn_change(Draws(some), slots, factor) for some in numbers])
 
 
-NUMBERS = 20
-"""Numbers that a case is drawn from."""
+NUMBERS = 20  # numbers that a case is drawn from
 
 
 def _drawn_change(draws: Draws, slots: int, factor: int) -> dict[str, Any]:
@@ -333,21 +329,17 @@ def _drawn_ids(draw: Random, count: int) -> list[int]:
     return sorted(ids)
 
 
-DIRECTORIES = 3
-"""Directories that a registration, a record and a question may name, each beside the reserved ids."""
+DIRECTORIES = 3  # directories that a registration, a record and a question may name, each beside the reserved ids
 
 
 def every_registration() -> Rows:
     """Every case."""
     sets = range(1 << DIRECTORIES)
-    choices = (
-        sets, (0, 1), (0, 1), (-1, 0, 1), (0, 1), (VACANT, *sets), sets, range(OWN_DIRECTORY + DIRECTORIES),
-    )  # fmt: skip
+    choices = (sets, (0, 1), (0, 1), (-1, 0, 1), (0, 1), (VACANT, *sets), sets, range(OWN_DIRECTORY + DIRECTORIES))
     return np.array(list(itertools.product(*choices)), dtype=np.int32)
 
 
-REPLICAS = 2
-"""The most replicas that a partition or a record has."""
+REPLICAS = 2  # the most replicas that a partition or a record has
 
 MERGE_SLOTS = 4
 

@@ -73,12 +73,10 @@ from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Ids
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.machine_code.compile import RowFunction
 
-Answers = npt.NDArray[np.int64]
-"""One row of answers for each row of questions."""
+Answers = npt.NDArray[np.int64]  # one row of answers for each row of questions
 
 
-FIRST_OWN = 1 << 70
-"""Ids of directories as the model has them: no reserved ones."""
+FIRST_OWN = 1 << 70  # ids of directories as the model has them: no reserved ones
 
 
 @frozen
@@ -111,16 +109,12 @@ class SlotDirectories:
 
 @frozen
 class Model:
-    """The rules of a check on rows.
+    """The rules of a check on rows."""
 
-    Attributes:
-        inputs, outputs: the columns of a question and of an answer.
-        answer: one row of answers for each row of questions.
-    """
-
+    # inputs, outputs: the columns of a question and of an answer
     inputs: Columns
     outputs: Columns
-    answer: Callable[[Rows], Answers]
+    answer: Callable[[Rows], Answers]  # one row of answers for each row of questions
 
 
 def model_of(check: str, slots: int, rules: RuleSet) -> Model:

@@ -38,16 +38,11 @@ from kraftcheck.model.records.records import (
 from kraftcheck.model.records.replay import ClusterImage, ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 
-TopicNumbers = Mapping[str, int]
-"""The number of each topic id: topics count up as they are created."""
+TopicNumbers = Mapping[str, int]  # the number of each topic id: topics count up as they are created
 
 
 def record_text(record: LogRecord, topics: TopicNumbers) -> str:
-    """The text of a record.
-
-    Raises:
-        TypeError: for a kind of record that no request writes.
-    """
+    """The text of a record; raises TypeError for a kind of record that no request writes."""
     match record:
         case PartitionChangeRecord():
             return _change(record, topics)
@@ -161,42 +156,30 @@ def _flag(value: bool) -> str:
     return "true" if value else "false"
 
 
-CLUSTER_ID = "cluster"
-"""The cluster id of both sides."""
-
-CORDONING = "4.3"
-"""The first release whose metadata has cordoned directories."""
-
-FEW, MANY = 2, 1000
-"""The most elections of a timer before it is due again."""
+CLUSTER_ID = "cluster"  # the cluster id of both sides
+CORDONING = "4.3"  # the first release whose metadata has cordoned directories
+FEW, MANY = 2, 1000  # the most elections of a timer before it is due again
 
 RESIGNED, HALTED = "resign", "halt"
 """Answers of a controller that another one replaces, and of a log that no controller can replay."""
 
-Decided = tuple[Outcome[Any], str]
-"""What a request decides, and its reply as text."""
+Decided = tuple[Outcome[Any], str]  # what a request decides, and its reply as text
 
 Decide = Callable[[Controller, RuleSet], Decided]
 
 
 @frozen
 class Request:
-    """One request, or one event of the controller.
+    """One request, or one event of the controller."""
 
-    Attributes:
-        line: its text, as `FuzzDriver.java` reads it.
-        decide: what the model decides; None for what only changes the controller itself.
-        changed: the controller after an event without records.
-        arrived: the controller once the request is there, before anything of it is checked.
-        after: the text of a last record that switches a feature, and the controller once it is replayed.
-        repeats: whether it is a timer that is due again at once where it says so; then its rounds are one answer.
-    """
-
-    line: str
-    decide: Decide | None = None
-    changed: Callable[[Controller, RuleSet], Controller] | None = None
+    line: str  # its text, as `FuzzDriver.java` reads it
+    decide: Decide | None = None  # what the model decides; None for what only changes the controller itself
+    changed: Callable[[Controller, RuleSet], Controller] | None = None  # the controller after an event without records
+    # the controller once the request is there, before anything of it is checked
     arrived: Callable[[Controller, RuleSet], Controller] = lambda controller, _: controller
+    # the text of a last record that switches a feature, and the controller once it is replayed
     after: tuple[str, Callable[[Controller], Controller]] | None = None
+    # whether it is a timer that is due again at once where it says so; then its rounds are one answer
     repeats: bool = False
 
     @property
@@ -207,23 +190,15 @@ class Request:
 
 @define
 class ModelController:
-    """The model's side of a sequence.
+    """The model's side of a sequence."""
 
-    Attributes:
-        rules: the rule set.
-        controller: the active controller.
-        topics: the number of each topic id, in the order of creation.
-        halted: whether its log cannot be replayed.
-        forbids: whether a request of the release has the field that forbids another replication factor.
-        limits: whether release and rules refuse too many partitions of new topics, and of topics that grow; where they
-            do not, such a request makes them all, and is not drawn.
-    """
-
-    rules: RuleSet
-    controller: Controller
-    topics: dict[str, int] = field(factory=dict)
-    halted: bool = False
-    forbids: bool = False
+    rules: RuleSet  # the rule set
+    controller: Controller  # the active controller
+    topics: dict[str, int] = field(factory=dict)  # the number of each topic id, in the order of creation
+    halted: bool = False  # whether its log cannot be replayed
+    forbids: bool = False  # whether a request of the release has the field that forbids another replication factor
+    # whether release and rules refuse too many partitions of new topics, and of topics that grow; where they do not,
+    # such a request makes them all, and is not drawn
     limits: tuple[bool, bool] = (False, False)
 
     @classmethod

@@ -71,20 +71,11 @@ from kraftcheck.model.rules.ruleset import RuleSet
 
 T = TypeVar("T")
 
-UNKNOWN, NOT_CREATED = "unknown", 999
-"""The id of a topic that there is not, and its number."""
-
-MOST_PARTITIONS = 10_000
-"""Partitions that one request may add."""
-
-WIDTH = 24
-"""Numbers of one step."""
-
-LIMIT = 10_000
-"""Each number is below this."""
-
-Step = tuple[int, ...]
-"""The numbers of one step."""
+UNKNOWN, NOT_CREATED = "unknown", 999  # the id of a topic that there is not, and its number
+MOST_PARTITIONS = 10_000  # partitions that one request may add
+WIDTH = 24  # numbers of one step
+LIMIT = 10_000  # each number is below this
+Step = tuple[int, ...]  # the numbers of one step
 
 
 @frozen
@@ -130,14 +121,9 @@ def drawn_plan(seed: int, number: int, steps: int) -> Plan:
     return Plan(rows[0], tuple(rows[1:]))
 
 
-HIGHEST = 2**31 - 1
-"""The highest broker id."""
-
-FIRST_DIRECTORY = 1000
-"""The lowest directory id; those below 100 are reserved."""
-
-RESERVED = 77
-"""A directory id that no directory may have."""
+HIGHEST = 2**31 - 1  # the highest broker id
+FIRST_DIRECTORY = 1000  # the lowest directory id; those below 100 are reserved
+RESERVED = 77  # a directory id that no directory may have
 
 SMALL, HASHED, MIXED = tuple(range(8)), (15, 16, 17, 31, 32, 33, 34, 48, 63, 64), (0, 1, 16, 34, 1000, 2**16, HIGHEST)
 """Pools of broker ids: ascending in hash order, not ascending from 16 on, and over the whole range."""
@@ -145,15 +131,10 @@ SMALL, HASHED, MIXED = tuple(range(8)), (15, 16, 17, 31, 32, 33, 34, 48, 63, 64)
 
 @frozen
 class Brokers:
-    """The brokers of a sequence.
+    """The brokers of a sequence."""
 
-    Attributes:
-        ids: theirs, registered or not.
-        directories: how many each has at most.
-    """
-
-    ids: Ids
-    directories: int
+    ids: Ids  # theirs, registered or not
+    directories: int  # how many each has at most
 
     def directories_of(self, broker: int) -> Ids:
         """The directories of a broker."""
@@ -309,7 +290,7 @@ def _proposal(world: ModelController, place: Place, sender: int, brokers: Broker
     topic_id, index = _misnamed(place, draws)
     return Proposal(
         topic_id, index, int(p.leader_epoch) + wrong[0] - 1, int(p.partition_epoch) + wrong[1] - 1, members, recovering
-    )  # fmt: skip
+    )
 
 
 def _misnamed(place: Place, draws: Draws) -> tuple[str, int]:
@@ -455,8 +436,7 @@ def assign(world: ModelController, brokers: Brokers, draws: Draws) -> Request | 
     return Request(f"assign {broker} {epoch} {shown}", decide)
 
 
-FEATURE = "feature eligible.leader.replicas.version"
-"""The text of the record that switches ELR, without the level."""
+FEATURE = "feature eligible.leader.replicas.version"  # the text of the record that switches ELR, without the level
 
 
 def switch_elr(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:

@@ -26,15 +26,13 @@ from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.traces.render import call
 
-MOST_RAISED = 7
-"""Most records of an event, and most that an epoch rises by, of which a system is told."""
+MOST_RAISED = 7  # most records of an event, and most that an epoch rises by, of which a system is told
 
 DOUBTS = ("unclean", "last_known", "from_elr", "over_isr", "completed", "stale_base")
 """What an event says of how it was decided, which no answer tells."""
 
 COUNTS = ("records", "leader_epoch", "partition_epoch")
-HEAD = ("refused", "resigned", *DOUBTS, *COUNTS)
-"""The columns of an answer before those of the state after it."""
+HEAD = ("refused", "resigned", *DOUBTS, *COUNTS)  # the columns of an answer before those of the state after it
 
 
 @frozen
@@ -94,13 +92,9 @@ class Answered:
 
 @frozen
 class AnsweredRules(RuleSet):
-    """Rules of which the controller's decisions are answers.
+    """Rules of which the controller's decisions are answers."""
 
-    Attributes:
-        answered: the answer.
-    """
-
-    answered: Answered = field(factory=Answered, eq=False)
+    answered: Answered = field(factory=Answered, eq=False)  # the answer
 
     def outcome(self, before: Elections, ruled: Outcome) -> Outcome:
         """See `RuleSet.outcome`."""
@@ -119,15 +113,12 @@ class AnsweredSystem:
     """A system whose requests to the controller Kafka's managers answer.
 
     Attributes:
-        model: the requests of the system.
-        ask: puts questions to the managers, row by row.
-        system: the system with their answers.
         reports_refusals: whether a refused request is a step; in `elections` it is none.
     """
 
-    model: TourModel
-    ask: Callable[[Rows], Rows]
-    system: System = field(init=False)
+    model: TourModel  # the requests of the system
+    ask: Callable[[Rows], Rows]  # puts questions to the managers, row by row
+    system: System = field(init=False)  # the system with their answers
     _layout: Layout = field(init=False)
     _now: Answered = field(factory=Answered)
     _symbols: list[tuple[Graph, Answer, tuple[Term, ...]]] = field(factory=list)
@@ -245,7 +236,7 @@ def _answer(head: Mapping[str, Any], after: Any) -> Answer:
 
 def told(
     before: Elections, ruled: Outcome, answer: Answer, action: str, arguments: Mapping[str, Any]
-) -> ElectionsEvent:  # fmt: skip
+) -> ElectionsEvent:
     """The event of an answer: as the rules tell it where they decide the same.
 
     Elsewhere what no answer tells is in doubt, as far as the registrations before and after leave it open.

@@ -30,17 +30,10 @@ from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.systems.images.system import NOBODY, Images, Log
 from kraftcheck.solvers.traces.render import call
 
-SILENT = ("fail_disk",)
-"""Actions of disks alone."""
-
-OF_DISKS = ("stray_found_by_name", "offline_without_topic_id")
-"""Choices about what a broker finds on its disks."""
-
-OF_ELR = ("shrink", "clear_elr")
-"""Actions that a release without ELR in production, one before 4.0, has no records for."""
-
-JOINS = ("publish", "load_snapshot", "start")
-"""Actions that end with a new image, which is written then."""
+SILENT = ("fail_disk",)  # actions of disks alone
+OF_DISKS = ("stray_found_by_name", "offline_without_topic_id")  # choices about what a broker finds on its disks
+OF_ELR = ("shrink", "clear_elr")  # actions that a release without ELR in production, one before 4.0, has no records for
+JOINS = ("publish", "load_snapshot", "start")  # actions that end with a new image, which is written then
 
 WRITTEN, REFUSED = 1, 2
 """The column `written` of a new image: written and read as what it is, or refused; 3 is read as another."""
@@ -51,11 +44,8 @@ ROLES = {"FOLLOWS": 1, "LEADS": 2}
 DRAWN, DRAWN_STEPS = 100, 40
 """How many paths are drawn, and how many steps each has: what classes keep beside the state depends on the path."""
 
-BLOCK = 1000
-"""Walks that are put at a time."""
-
-Transition = tuple[Images, int]
-"""The state before, and the number of the action instance."""
+BLOCK = 1000  # walks that are put at a time
+Transition = tuple[Images, int]  # the state before, and the number of the action instance
 
 
 @frozen
@@ -76,20 +66,14 @@ class Instance:
 
 @define
 class ImageSpace:
-    """The reachable states of `images`, on ints.
+    """The reachable states of `images`, on ints."""
 
-    Attributes:
-        instances: what can happen.
-        unasked: actions that the release has no records for.
-        ways: of each state the last transition of a shortest path; None for an initial one.
-        put: the states that paths of steps lead to that can all be put to the classes.
-        steps: what can happen in a state, by number, with the state after.
-    """
-
-    instances: tuple[Instance, ...]
-    unasked: tuple[str, ...]
+    instances: tuple[Instance, ...]  # what can happen
+    unasked: tuple[str, ...]  # actions that the release has no records for
+    # of each state the last transition of a shortest path; None for an initial one
     ways: dict[Images, Transition | None] = field(factory=dict)
-    put: set[Images] = field(factory=set)
+    put: set[Images] = field(factory=set)  # the states that paths of steps lead to that can all be put to the classes
+    # what can happen in a state, by number, with the state after
     steps: dict[Images, list[tuple[int, Images]]] = field(factory=dict)
 
     @classmethod
@@ -156,22 +140,18 @@ def _instances(actions: Sequence[Action]) -> Iterator[Instance]:
 
 @define
 class ImageTour:
-    """What was asked so far.
+    """What was asked so far."""
 
-    Attributes:
-        build, space, topics: whose classes, the states, and how many topics these have.
-        differences: of answers.
-        walks, steps, unbroken: how many were taken, and how many of the steps come after none that differs.
-        questions: the row of each transition but for where a walk begins.
-    """
-
+    # build, space, topics: whose classes, the states, and how many topics these have
     build: Build
     space: ImageSpace
     topics: int
-    differences: Differences = field(factory=Differences)
+    differences: Differences = field(factory=Differences)  # of answers
+    # walks, steps, unbroken: how many were taken, and how many of the steps come after none that differs
     walks: int = 0
     steps: int = 0
     unbroken: int = 0
+    # the row of each transition but for where a walk begins
     questions: dict[Transition, list[int]] = field(factory=dict)
 
     @property

@@ -19,27 +19,20 @@ from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
 
-ANY_KIND = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-"""The cut bits of a state of which it is not known where all its steps lead."""
+ANY_KIND = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the cut bits of a state of which it is not known where all its steps lead
 
 
 @define(eq=False)
 class AnsweredSpace:
-    """What an answered search visited; see `kraftcheck.solvers.liveness.graph.ExploredSpace`.
+    """What an answered search visited; see `kraftcheck.solvers.liveness.graph.ExploredSpace`."""
 
-    Attributes:
-        search: numbers of states are those of discovery, so that they ascend with depth.
-        places: for each state its number in the region that is used.
-        starts, targets, instances: the steps of each state, as in a `Block`; none leads to its own state.
-        cuts: for each state its cut bits.
-    """
-
-    search: AnsweredSearch
-    places: npt.NDArray[np.uint32] = field(init=False)
+    search: AnsweredSearch  # numbers of states are those of discovery, so that they ascend with depth
+    places: npt.NDArray[np.uint32] = field(init=False)  # for each state its number in the region that is used
+    # starts, targets, instances: the steps of each state, as in a `Block`; none leads to its own state
     starts: Numbers = field(init=False)
     targets: Numbers = field(init=False)
     instances: Numbers = field(init=False)
-    cuts: npt.NDArray[np.uint64] = field(init=False)
+    cuts: npt.NDArray[np.uint64] = field(init=False)  # for each state its cut bits
 
     def __attrs_post_init__(self) -> None:
         """List the steps by the states that they leave."""
@@ -85,16 +78,11 @@ class AnsweredSpace:
 
 @define(eq=False)
 class AnsweredEdges:
-    """The steps among some states; see `kraftcheck.solvers.liveness.graph.Edges`.
+    """The steps among some states; see `kraftcheck.solvers.liveness.graph.Edges`."""
 
-    Attributes:
-        space: what was visited.
-        states: which of it, ascending.
-        levels, blocks: as of `Edges`.
-    """
-
-    space: AnsweredSpace
-    states: Numbers
+    space: AnsweredSpace  # what was visited
+    states: Numbers  # which of it, ascending
+    # levels, blocks: as of `Edges`
     levels: Sequence[int] = field(init=False)
     blocks: Sequence[int] = field(init=False)
 

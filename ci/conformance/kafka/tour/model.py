@@ -42,11 +42,8 @@ from kraftcheck.solvers.program.parts import listed_arguments
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.traces.render import call
 
-MOST_RECORDS = 2
-"""Changes of the partition that one event writes at most."""
-
-NOT_COMPARED = ("error", "continued")
-"""Columns of an answer that the model does not give."""
+MOST_RECORDS = 2  # changes of the partition that one event writes at most
+NOT_COMPARED = ("error", "continued")  # columns of an answer that the model does not give
 
 REFUSED, RESIGNED = -1, -2
 """The column `records` of an event that was answered with an error, or with an exception; else how many changes."""
@@ -155,8 +152,7 @@ def _ids(replicas: npt.NDArray[Any], by_broker: npt.NDArray[Any]) -> npt.NDArray
     return np.where(replicas == VACANT, VACANT, ids)
 
 
-States = npt.NDArray[np.int8]
-"""The leaves of states, one row each."""
+States = npt.NDArray[np.int8]  # the leaves of states, one row each
 
 STATE_ONLY = ("set_min_isr",)
 """Actions whose change of the partition Kafka does not write as one: only states are compared."""
@@ -164,34 +160,22 @@ STATE_ONLY = ("set_min_isr",)
 
 @frozen
 class CompiledRules:
-    """Functions of rows that hold the leaves of a state, then those of the arguments.
+    """Functions of rows that hold the leaves of a state, then those of the arguments."""
 
-    Attributes:
-        enabled: the truth of the guard.
-        request: whether the request can be put to the managers, and its columns but for the state.
-        decision: how many records there are, the columns of an answer, the leaves after it that an answer lacks.
-    """
-
-    enabled: RowFunction
-    request: RowFunction
+    enabled: RowFunction  # the truth of the guard
+    request: RowFunction  # whether the request can be put to the managers, and its columns but for the state
+    # how many records there are, the columns of an answer, the leaves after it that an answer lacks
     decision: RowFunction
 
 
 @frozen
 class TourKind:
-    """One action kind.
+    """One action kind."""
 
-    Attributes:
-        name: of the action.
-        calls: for each instance its name with its arguments.
-        table: for each instance the values of the arguments' leaves.
-        rules: compiled; None: the managers learn nothing of it, or refuse it before they are asked.
-    """
-
-    name: str
-    calls: tuple[str, ...]
-    table: npt.NDArray[np.int64]
-    rules: CompiledRules | None
+    name: str  # of the action
+    calls: tuple[str, ...]  # for each instance its name with its arguments
+    table: npt.NDArray[np.int64]  # for each instance the values of the arguments' leaves
+    rules: CompiledRules | None  # compiled; None: the managers learn nothing of it, or refuse it before they are asked
 
 
 class TourModel:

@@ -68,21 +68,16 @@ class TourError(ValueError):
 
 @frozen
 class ManagerRequest:
-    """A request to the managers, in the columns of a question.
+    """A request to the managers, in the columns of a question."""
 
-    Attributes:
-        action: the name that the driver knows it by.
-        broker, first, second, target: its arguments; no target: vacant slots.
-        possible: whether it can be put to them.
-        decision: what the controller decides, where the action itself does not tell; None: as its outcome has it.
-    """
-
-    action: str
+    action: str  # the name that the driver knows it by
+    # broker, first, second, target: its arguments; no target: vacant slots
     broker: Word = 0
     first: Word = 0
     second: Word = 0
     target: Replicas | None = None
-    possible: Truth = True
+    possible: Truth = True  # whether it can be put to them
+    # what the controller decides, where the action itself does not tell; None: as its outcome has it
     decision: Outcome | None = None
 
 

@@ -37,17 +37,13 @@ from kraftcheck.solvers.search.visited import NO_PARENT
 SYSTEMS = {system.name: system for system in (ELECTIONS, DIRECTORIES, KRAFT)}
 """Systems whose steps the managers can take."""
 
-BLOCK, STEPS = 4096, 8192
-"""States whose questions are put at a time, and about how many steps of walks."""
-
-DRIVERS = 2
-"""Processes that share the questions."""
+BLOCK, STEPS = 4096, 8192  # states whose questions are put at a time, and about how many steps of walks
+DRIVERS = 2  # processes that share the questions
 
 OPTIONS = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx512m")
 
 Places = npt.NDArray[np.int64]
-Transition = tuple[int, int]
-"""The place of the state before, and the number of the action instance."""
+Transition = tuple[int, int]  # the place of the state before, and the number of the action instance
 
 TourProgress = Callable[[str, int, int], None]
 
@@ -117,48 +113,34 @@ class TourSpace:
 
 @frozen
 class Questions:
-    """Transitions that can be put to the managers.
+    """Transitions that can be put to the managers."""
 
-    Attributes:
-        transitions: they, in order.
-        rows: the questions.
-        expected: the answers of the rules.
-        begins: which of them do not go on from the one before.
-    """
-
-    transitions: list[Transition]
-    rows: Rows
-    expected: npt.NDArray[np.int64]
-    begins: npt.NDArray[np.bool_]
+    transitions: list[Transition]  # they, in order
+    rows: Rows  # the questions
+    expected: npt.NDArray[np.int64]  # the answers of the rules
+    begins: npt.NDArray[np.bool_]  # which of them do not go on from the one before
 
 
 @define
 class Tour:
-    """What was asked so far, and what differed.
+    """What was asked so far, and what differed."""
 
-    Attributes:
-        build, space, report: whose managers, the states, and what takes the progress.
-        met, impossible: transitions that ask something, and those of them that cannot be put to the managers.
-        executed: transitions that were.
-        actions: their actions.
-        walks, steps, unbroken: paths that were taken, their steps, and those of them before which the managers were in
-            the state that the rules foretold.
-        differences: of answers.
-        deaths: of a process.
-    """
-
+    # build, space, report: whose managers, the states, and what takes the progress
     build: Build
     space: TourSpace
     report: TourProgress
+    # met, impossible: transitions that ask something, and those of them that cannot be put to the managers
     met: int = 0
     impossible: int = 0
-    executed: int = 0
-    actions: set[str] = field(factory=set)
+    executed: int = 0  # transitions that were
+    actions: set[str] = field(factory=set)  # their actions
+    # walks, steps, unbroken: paths that were taken, their steps, and those of them before which the managers were in
+    # the state that the rules foretold
     walks: int = 0
     steps: int = 0
     unbroken: int = 0
-    differences: Differences = field(factory=Differences)
-    deaths: list[TourDeath] = field(factory=list)
+    differences: Differences = field(factory=Differences)  # of answers
+    deaths: list[TourDeath] = field(factory=list)  # of a process
 
     def ask(self, places: Places) -> list[Transition]:
         """Put every question of some states; the transitions that walks are to end with."""

@@ -18,21 +18,15 @@ from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.symbols import symbol
 
-OF_ANY_OUTCOME = " of any outcome"
-"""Suffix of the traced claim about a step of which only lemmas say what it decides."""
+OF_ANY_OUTCOME = " of any outcome"  # suffix of the traced claim about a step of which only lemmas say what it decides
 
 
 @define
 class AnyOutcome:
-    """Makes steps of any outcome, in the graph of one trace.
+    """Makes steps of any outcome, in the graph of one trace."""
 
-    Attributes:
-        layout: of the states.
-        decided: paths of the fields that events decide; of a record all of them.
-    """
-
-    layout: Layout
-    decided: Sequence[str]
+    layout: Layout  # of the states
+    decided: Sequence[str]  # paths of the fields that events decide; of a record all of them
     _symbols: dict[tuple[str, str], Any] = field(factory=dict)
 
     def claim(self, claim: Property) -> Property:

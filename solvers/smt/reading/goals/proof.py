@@ -35,21 +35,15 @@ from kraftcheck.solvers.smt.reading.goals.truths import (
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
 from kraftcheck.solvers.smt.z3terms import Substitution
 
-FRAME_RESOURCES = 5_000_000
-"""What Z3 may do to prove that a word stays: it only saves time."""
+FRAME_RESOURCES = 5_000_000  # what Z3 may do to prove that a word stays: it only saves time
 
 
 @frozen
 class Frame:
-    """What a step leaves as it is.
+    """What a step leaves as it is."""
 
-    Attributes:
-        facts: each word after the step, and the word before it that is equal.
-        core: the premises that their proofs used.
-    """
-
-    facts: Sequence[Equal] = ()
-    core: frozenset[str] = frozenset()
+    facts: Sequence[Equal] = ()  # each word after the step, and the word before it that is equal
+    core: frozenset[str] = frozenset()  # the premises that their proofs used
 
 
 def frame_of(questions: Questions, action: str, assumed: Sequence[str]) -> Frame:
@@ -74,8 +68,7 @@ def frame_of(questions: Questions, action: str, assumed: Sequence[str]) -> Frame
     return Frame(facts, frozenset(core))
 
 
-MOST_ROUNDS = 6
-"""How often a truth is gone through; one that is not simplest by then is as true."""
+MOST_ROUNDS = 6  # how often a truth is gone through; one that is not simplest by then is as true
 
 
 def simplified(substitution: Substitution, truth: Term, facts: Sequence[Equal] = ()) -> Term:
@@ -110,21 +103,15 @@ def _disjunction(substitution: Substitution, truth: Term) -> Term:
     return joined(truth.graph, "or", disjuncts)
 
 
-DEEPEST = 2
-"""Conditions one after another by which a goal is cut."""
+DEEPEST = 2  # conditions one after another by which a goal is cut
 
 
 @define
 class Cases:
-    """Cuts goals of one graph into cases.
+    """Cuts goals of one graph into cases."""
 
-    Attributes:
-        substitution: knows which terms depend on a bound place.
-        conjuncts: of truths of the graph.
-    """
-
-    substitution: Substitution
-    conjuncts: Conjuncts
+    substitution: Substitution  # knows which terms depend on a bound place
+    conjuncts: Conjuncts  # of truths of the graph
 
     def by_place(self, truth: Term, asked: frozenset[tuple[int, int]] = frozenset()) -> list[Term]:
         """Truths that all hold just where a goal does: of each place that a word of the step names, and of the others.
@@ -207,21 +194,15 @@ class Cases:
         return None
 
 
-MOST_TIMES = 3
-"""How often conjuncts are made simpler, and taken apart."""
+MOST_TIMES = 3  # how often conjuncts are made simpler, and taken apart
 
 
 @define
 class Parts:
-    """Finds the parts of truths of one graph, where some facts hold.
+    """Finds the parts of truths of one graph, where some facts hold."""
 
-    Attributes:
-        substitution: knows which terms depend on a bound place.
-        facts: what holds wherever a truth is asked.
-    """
-
-    substitution: Substitution
-    facts: Sequence[Equal] = ()
+    substitution: Substitution  # knows which terms depend on a bound place
+    facts: Sequence[Equal] = ()  # what holds wherever a truth is asked
     _conjuncts: Conjuncts = field(init=False)
     _memo: dict[int, list[Term]] = field(factory=dict)
 
@@ -247,27 +228,17 @@ class Parts:
         return once(part for truth in truths for part in self.of(truth))
 
 
-STEP = "lemma about the step: "
-"""Group of the premises that are proven of the step."""
-
-CHOSEN = (PREMISE, BOUND, STEP)
-"""Groups of the premises of which a proof may leave out any."""
-
-CLAIMS = (PREMISE, STEP)
-"""Those of which a proof may leave out parts."""
+STEP = "lemma about the step: "  # group of the premises that are proven of the step
+CHOSEN = (PREMISE, BOUND, STEP)  # groups of the premises of which a proof may leave out any
+CLAIMS = (PREMISE, STEP)  # those of which a proof may leave out parts
 
 
 @define
 class PremiseParts:
-    """Takes the premises of one theory apart.
+    """Takes the premises of one theory apart."""
 
-    Attributes:
-        parts: of its truths.
-        read: how Z3 reads a term.
-    """
-
-    parts: Parts
-    read: Callable[[Term], Any]
+    parts: Parts  # of its truths
+    read: Callable[[Term], Any]  # how Z3 reads a term
     _claims: dict[str, str] = field(factory=dict)
 
     def of(self, premises: Premises) -> Premises:
@@ -298,21 +269,15 @@ def chosen(premises: Premises, names: Collection[str]) -> Premises:
     return evolve(premises, truths=truths, terms={name: term for name, term in premises.terms.items() if kept(name)})
 
 
-LENGTH = 0.7
-"""Power of its weight by which a premise is divided: a long one shares more terms with anything."""
+LENGTH = 0.7  # power of its weight by which a premise is divided: a long one shares more terms with anything
 
 
 @define(slots=False)
 class Relevance:
-    """Ranks premises for goals.
+    """Ranks premises for goals."""
 
-    Attributes:
-        premises: all of them, in parts.
-        whole: the name of the premise that one is, or is a part of.
-    """
-
-    premises: Premises
-    whole: Callable[[str], str]
+    premises: Premises  # all of them, in parts
+    whole: Callable[[str], str]  # the name of the premise that one is, or is a part of
     _terms: dict[int, frozenset[int]] = field(factory=dict)
 
     def most(self, premises: Premises, part: Term, count: int) -> Premises:
@@ -360,17 +325,11 @@ Most parts that are proven at all need less than the least; so more choices are 
 
 @frozen
 class Attempt:
-    """How a part is asked.
+    """How a part is asked."""
 
-    Attributes:
-        resources: what Z3 may do.
-        seed: of its choices.
-        choices: of premises, so many of the first; None: all.
-    """
-
-    resources: int
-    seed: int
-    choices: int | None
+    resources: int  # what Z3 may do
+    seed: int  # of its choices
+    choices: int | None  # of premises, so many of the first; None: all
 
 
 SOON = (Attempt(LIGHT, 0, 10),)
@@ -381,36 +340,22 @@ LAST = (Attempt(LIGHT, 0, None), Attempt(MEDIUM, 0, None), Attempt(MEDIUM, 1, 6)
 Where much is to be done, one seed in three finds nothing in time: then others are tried.
 """
 
-CUTS = 5
-"""A part is cut by conditions, its cases by places, and these in turn once more."""
-
-RELEVANT = (4, 10)
-"""So many parts of each invariant are assumed first, and then."""
-
-GROUPS = 3
-"""Choices of premises that are asked with few parts of each invariant."""
-
-FAILURES = 2
-"""So often in a row it may be in vain that parts that are cut so often are asked for longer."""
+CUTS = 5  # a part is cut by conditions, its cases by places, and these in turn once more
+RELEVANT = (4, 10)  # so many parts of each invariant are assumed first, and then
+GROUPS = 3  # choices of premises that are asked with few parts of each invariant
+FAILURES = 2  # so often in a row it may be in vain that parts that are cut so often are asked for longer
 
 
 @define(slots=False)
 class GoalProof:
-    """Proves goals of one action.
+    """Proves goals of one action."""
 
-    Attributes:
-        substitution: of the graph of the goals.
-        choices: premises in parts, those to try first first; all of them have the guards of the action.
-        premises: knows whose parts they are.
-        effort: of each query.
-        frame: what the step leaves as it is.
-    """
-
-    substitution: Substitution
+    substitution: Substitution  # of the graph of the goals
+    # premises in parts, those to try first first; all of them have the guards of the action
     choices: tuple[Premises, ...]
-    premises: PremiseParts
-    effort: Effort
-    frame: Frame
+    premises: PremiseParts  # knows whose parts they are
+    effort: Effort  # of each query
+    frame: Frame  # what the step leaves as it is
     _used: set[str] = field(factory=set)
     _last: tuple[str, ...] = ()
     _failures: dict[int, int] = field(factory=dict)

@@ -33,14 +33,9 @@ from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION
 from kraftcheck.solvers.smt.z3terms import Substitution
 
-SHORT = 30
-"""Terms of an invariant that is assumed second: it says little, and that of all participants alike."""
-
-LONG = 150
-"""Terms of an invariant that is assumed only where few participants use it, or all are."""
-
-DEEP = 3
-"""Places of which a claim speaks together, where its instances at all places of interest are too many."""
+SHORT = 30  # terms of an invariant that is assumed second: it says little, and that of all participants alike
+LONG = 150  # terms of an invariant that is assumed only where few participants use it, or all are
+DEEP = 3  # places of which a claim speaks together, where its instances at all places of interest are too many
 
 NO_LEMMAS: Mapping[str, Term] = {}
 
@@ -49,12 +44,9 @@ NOT_IN_PARTS = "a part of it was not proven in time from any choice of invariant
 
 @define
 class GoalProver:
-    """Proves obligations about one theory.
+    """Proves obligations about one theory."""
 
-    Attributes:
-        questions, effort, clock: of the theory, of each query, and the seconds from any origin.
-    """
-
+    # questions, effort, clock: of the theory, of each query, and the seconds from any origin
     questions: Questions
     effort: Effort
     clock: Clock

@@ -20,19 +20,14 @@ from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.z3terms import BINDERS, Substitution
 
-MOST = 8
-"""Disjunctions that one is made of, at most: distributed without end, they are thousands."""
+MOST = 8  # disjunctions that one is made of, at most: distributed without end, they are thousands
 
 
 @define
 class Conjuncts:
-    """Finds the conjuncts of truths of one graph.
+    """Finds the conjuncts of truths of one graph."""
 
-    Attributes:
-        substitution: knows which terms depend on a bound place.
-    """
-
-    substitution: Substitution
+    substitution: Substitution  # knows which terms depend on a bound place
     _memo: dict[tuple[int, bool], list[Term]] = field(factory=dict)
 
     def of(self, truth: Term, holds: bool = True) -> list[Term]:
@@ -150,11 +145,8 @@ def replaced(substitution: Substitution, term: Term, facts: Sequence[Equal]) -> 
     return within(term, frozenset(table))
 
 
-LONG = 60
-"""Terms of a word that a name is shorter than."""
-
-SHORT = 40
-"""Terms of a word that is left as it is where its parts have names."""
+LONG = 60  # terms of a word that a name is shorter than
+SHORT = 40  # terms of a word that is left as it is where its parts have names
 
 CHOICES = ("ite", "least_by", "least", "greatest")
 """Operators of words that are chosen, of which their interval says most."""
@@ -162,17 +154,12 @@ CHOICES = ("ite", "least_by", "least", "greatest")
 
 @define
 class Decisions:
-    """Puts names in for decisions, in truths of one graph.
+    """Puts names in for decisions, in truths of one graph."""
 
-    Attributes:
-        substitution: of the graph.
-        sets: sets that are decided: the truth that a bound place, the first, is a member, and the name of the set.
-        arguments: of the action; those that are places are asked for as members too.
-    """
-
-    substitution: Substitution
+    substitution: Substitution  # of the graph
+    # sets that are decided: the truth that a bound place, the first, is a member, and the name of the set
     sets: Sequence[tuple[Term, Term]] = ()
-    arguments: Sequence[Term] = ()
+    arguments: Sequence[Term] = ()  # of the action; those that are places are asked for as members too
     _deepest: int = -1
     _members: dict[int, Term] = field(factory=dict)
     _memo: dict[int, Term] = field(factory=dict)

@@ -25,21 +25,13 @@ from kraftcheck.solvers.smt.z3terms import BINDERS, Substitution, Z3Reader, is_n
 
 @frozen
 class CountedSet:
-    """A set whose size is asked for, in Z3.
+    """A set whose size is asked for, in Z3."""
 
-    Attributes:
-        number: tells sets apart.
-        size: its size, a function of the parameters.
-        parameters: constants that stand for what an outer place gives.
-        place: a constant that stands for any place.
-        claim: the truth that the place is a member.
-    """
-
-    number: int
-    size: Any
-    parameters: tuple[Any, ...]
-    place: Any
-    claim: Any
+    number: int  # tells sets apart
+    size: Any  # its size, a function of the parameters
+    parameters: tuple[Any, ...]  # constants that stand for what an outer place gives
+    place: Any  # a constant that stands for any place
+    claim: Any  # the truth that the place is a member
 
     def has(self, place: Any) -> Any:
         """The truth that a place is a member."""
@@ -57,28 +49,19 @@ class CountedSet:
 
 @frozen
 class SetShape:
-    """A set as its claim with a blank for each largest part that an outer place gives, and for who keeps the set.
+    """A set as its claim with a blank for each largest part that an outer place gives, and for who keeps the set."""
 
-    Attributes:
-        place: the bound place of the claim.
-        claim: the claim with blanks; None where it binds places itself, so that it has no such form.
-        parameters: what the blanks stand for, and each blank; without a claim, the outer places themselves.
-    """
-
-    place: Term
-    claim: Term | None
+    place: Term  # the bound place of the claim
+    claim: Term | None  # the claim with blanks; None where it binds places itself, so that it has no such form
+    # what the blanks stand for, and each blank; without a claim, the outer places themselves
     parameters: tuple[tuple[Term, Term], ...]
 
 
 @define
 class SetShapes:
-    """Finds the shapes of sets.
+    """Finds the shapes of sets."""
 
-    Attributes:
-        substitution: knows which terms depend on a bound place.
-    """
-
-    substitution: Substitution
+    substitution: Substitution  # knows which terms depend on a bound place
 
     def condition(self, of: Term) -> Term | None:
         """A truth in the claim of a set that does not depend on its place, so that it is one of two; None: none is.
@@ -269,11 +252,8 @@ class QuantifiedReader(Z3Reader):
         return z3.Function(name, *(value.sort() for value in arguments), z3.IntSort(self.context))(*arguments)
 
 
-MOST_PARAMETERS = 2
-"""Parameters of two sets that are compared: more are seldom needed, and cost much."""
-
-MODEL_RESOURCES = 1_500_000
-"""What Z3 may do to see that an axiom is true in a model; else it is said."""
+MOST_PARAMETERS = 2  # parameters of two sets that are compared: more are seldom needed, and cost much
+MODEL_RESOURCES = 1_500_000  # what Z3 may do to see that an axiom is true in a model; else it is said
 
 
 def of_members(sets: Sequence[CountedSet]) -> list[Any]:
@@ -296,15 +276,10 @@ def _of_members(counted: CountedSet) -> list[Any]:
 
 @frozen
 class SizeAxioms:
-    """What is true of the sizes of two sets, or of three.
+    """What is true of the sizes of two sets, or of three."""
 
-    Attributes:
-        numbers: of the sets.
-        truths: in Z3.
-    """
-
-    numbers: tuple[int, ...]
-    truths: tuple[Any, ...]
+    numbers: tuple[int, ...]  # of the sets
+    truths: tuple[Any, ...]  # in Z3
 
     def may_fail(self, model: z3.ModelRef, options: Mapping[str, Any]) -> bool:
         """Whether one of them is not shown to be true in a model."""
@@ -374,11 +349,8 @@ OPTIONS = {
 }  # fmt: skip
 """Places are chosen from models alone: triggers would say each claim about three places of every three in a query."""
 
-AT_A_TIME = 6
-"""So many times more sets are compared after each model."""
-
-GUARD = "guard: "
-"""Group of the premises that are guards."""
+AT_A_TIME = 6  # so many times more sets are compared after each model
+GUARD = "guard: "  # group of the premises that are guards
 
 
 def cases_of(terms: Mapping[str, Term]) -> list[tuple[str, Term]]:

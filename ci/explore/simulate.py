@@ -102,30 +102,13 @@ def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
     help="Draw steps by weight, by changing priorities, or both in turn.",
 )
 @click.option("--weight", "weights", multiple=True, metavar="ACTION=N", help="Prefer an action; repeatable.")
-@click.option(
-    "--from",
-    "files",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Start in the last state of this trace (ITF JSON); repeatable.",
-)
+@options.path("--from", "FILE", "Start in the last state of this trace (ITF JSON); repeatable.", "files", multiple=True)
 @options.workers
 @fan_out_options
 @options.strict
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write every counterexample, suspected lasso and goal's witness there as ITF JSON.",
-)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Plot states and goals over steps, as FILE.png or FILE.svg.",
-)
+@options.path("--out", "DIR", "Write every counterexample, suspected lasso and goal's witness there as ITF JSON.")
+@options.path("--plot", "FILE", "Plot states and goals over steps, as FILE.png or FILE.svg.")
 @options.document
 @report_options
 @time_limit

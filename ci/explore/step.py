@@ -311,13 +311,7 @@ MOST_STATES = 1_000_000  # states that `goto` explores unless another number is 
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
 @click.option("--property", "only", multiple=True, help="Judge only this property; repeatable.")
 @expression_options
-@click.option(
-    "--from",
-    "file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Begin at the end of this trace (ITF JSON), with its bounds and rules.",
-)
+@options.path("--from", "FILE", "Begin at the end of this trace (ITF JSON), with its bounds and rules.", "file")
 @click.option(
     "--max-states",
     type=click.IntRange(1),

@@ -201,12 +201,8 @@ def mended(finding: str, other: str | System) -> str:
 @options.memory
 @click.option("--max-depth", type=click.IntRange(0), help="Stop after this many steps (verdict incomplete).")
 @click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
-@click.option(
-    "--html",
-    "picture",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Draw the first difference: one page to step through, what the other side does below.",
+@options.path(
+    "--html", "FILE", "Draw the first difference: one page to step through, what the other side does below.", "picture"
 )
 @options.verbose
 @options.document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -77,6 +78,14 @@ rows = _of_cores("Rows at once, each in a process; large ones one by one, with a
 anonymise: Decorator = click.option(
     "--anonymise", is_flag=True, help="Rename topics, hosts, racks and directories, the same each time."
 )
+
+
+def path(name: str, metavar: str, text: str, argument: str | None = None, **more: Any) -> Decorator:
+    """An option that names a file or a folder; the argument has its name unless it has another."""
+    names = (name,) if argument is None else (name, argument)
+    return click.option(*names, type=click.Path(path_type=Path), metavar=metavar, help=text, **more)
+
+
 timeout: Decorator = click.option(
     "--timeout",
     type=click.FloatRange(0.001, 1_000_000),

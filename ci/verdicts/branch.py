@@ -370,12 +370,7 @@ class _Told:
 @options.workers
 @options.memory
 @options.document
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Write a page there, and a JUnit 5 test of each promise newly broken.",
-)
+@options.path("--out", "FOLDER", "Write a page there, and a JUnit 5 test of each promise newly broken.")
 @report_options
 @time_limit
 @options.quiet

@@ -240,22 +240,16 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
 @click.argument("systems", nargs=-1)
 @click.option("--scope", "scopes", multiple=True, help="Only this scope; repeatable.")
 @click.option("--rules", multiple=True, help="Only this rule set; repeatable.")
-@click.option(
+@options.path(
     "--config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The table of runs to execute; by default the nearest kraftcheck.toml or pyproject.toml with one.",
+    "FILE",
+    "The table of runs to execute; by default the nearest kraftcheck.toml or pyproject.toml with one.",
 )
 @click.option("--built-in", is_flag=True, help="The systems that come with kraftcheck, also where there is a table.")
 @options.rows
 @options.memory
 @fan_out_options
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write every counterexample there, a folder for each row.",
-)
+@options.path("--out", "DIR", "Write every counterexample there, a folder for each row.")
 @options.verbose
 @options.document
 @report_options

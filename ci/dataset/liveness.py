@@ -29,7 +29,7 @@ from kraftcheck.solvers.blocks.tasks import EVERYWHERE, RegionQuestion
 from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
 from kraftcheck.solvers.liveness.constraints import GROUP, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl, Sweeps
-from kraftcheck.solvers.liveness.graph import MOST_STATES, Block, Truths
+from kraftcheck.solvers.liveness.graph import ListedEdges, Truths
 from kraftcheck.solvers.liveness.judge import Liveness, LivenessFinding, constraints_of
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace
@@ -37,7 +37,6 @@ from kraftcheck.solvers.reference.confirm import confirm_lasso
 
 MOST = 60  # most constraints of a property: bits of a signed number
 MOST_PLACES = 1 << 32  # most states of a region: bits of a step's target
-AT_ONCE = 1 << 18  # states whose steps are looked at together
 
 STATE_BYTES, EDGE_BYTES = 64, 40
 """Bytes that a state and a step take at most while they are read and searched in memory."""
@@ -68,59 +67,6 @@ def lead_out(nodes: Numbers, lost: Any) -> None:
     """Note which rows have a step that is not explored: it may be one of any constraint."""
     nodes[lost, 1] = nodes[lost, 2]
     nodes[lost, 3] |= CUT
-
-
-@define(eq=False)
-class CollectedEdges:
-    """The steps of a region, as `kraftcheck.solvers.liveness.graph.Edges`."""
-
-    places: Numbers  # of the states, ascending: so they are by depth
-    # starts, targets, instances: the steps, sorted by source
-    starts: Any
-    targets: Any
-    instances: Any
-    room: Room
-    levels: Sequence[int] = field(init=False)
-    blocks: Sequence[int] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Find where each depth and each block begins."""
-        self.blocks = range(0, self.count, MOST_STATES)
-        deepest = int(self.places[-1]) >> PLACE_BITS
-        self.levels = np.searchsorted(self.places, np.arange(deepest + 2) << PLACE_BITS).tolist()
-
-    @property
-    def count(self) -> int:
-        """Number of states."""
-        return len(self.places)
-
-    def block(self, thread: int, number: int, wanted: Truths, *, inner: bool = True) -> Block:
-        """The steps of the wanted states of a block; none leaves the region."""
-        first = self.blocks[number]
-        own = self.starts[first : first + len(wanted) + 1]
-        lengths = np.diff(own)
-        chosen = np.repeat(wanted, lengths)
-        starts = np.concatenate([[0], np.cumsum(np.where(wanted, lengths, 0))]).astype(np.uint32)
-        targets, instances = (steps[own[0] : own[-1]][chosen] for steps in (self.targets, self.instances))
-        return Block(first, starts, targets, instances, np.zeros(len(wanted), dtype=np.uint64))
-
-    def narrowed(self, states: Truths) -> CollectedEdges:
-        """The region of some of its states, in the same order."""
-        number, counts, size = np.cumsum(states) - 1, np.zeros(self.count, dtype=np.int64), 0
-        targets, instances = (self.room.array(len(one), one.dtype) for one in (self.targets, self.instances))
-        for first in range(0, self.count, AT_ONCE):
-            own = self.starts[first : first + AT_ONCE + 1]
-            owners = np.repeat(np.arange(first, first + len(own) - 1), np.diff(own))
-            before, steps = self.targets[own[0] : own[-1]], self.instances[own[0] : own[-1]]
-            inside = states[owners] & states[before]
-            new = slice(size, size := size + int(np.count_nonzero(inside)))
-            targets[new], instances[new] = number[before[inside]], steps[inside]
-            np.add.at(counts, owners[inside], 1)
-        starts = np.concatenate([[0], np.cumsum(counts[states])])
-        return CollectedEdges(self.places[states], starts, targets[:size], instances[:size], self.room)
-
-    def enter(self) -> None:
-        """Nothing has to be done to use it."""
 
 
 @frozen
@@ -165,10 +111,10 @@ def collected(
     waiting, cut = ((nodes[order, 3] & flag) != 0 for flag in (WAITING, CUT))
     sweeps = Sweeps(own, kinds, groups, control)
     sweeps.note_survey(cut)
-    return Collected(own.places, Behaviours(own, sweeps), waiting)
+    return Collected(own.names, Behaviours(own, sweeps), waiting)
 
 
-def _edges(places: Numbers, steps: Callable[[], Iterator[tuple[Any, Any, Any]]], room: Room) -> CollectedEdges:
+def _edges(places: Numbers, steps: Callable[[], Iterator[tuple[Any, Any, Any]]], room: Room) -> ListedEdges:
     """Steps, which are gone through twice, sorted by source: first they are counted, then each gets its place."""
     counts = np.zeros(len(places), dtype=np.int64)
     for _, source, _ in steps():
@@ -183,7 +129,9 @@ def _edges(places: Numbers, steps: Callable[[], Iterator[tuple[Any, Any, Any]]],
         at = np.arange(len(order)) + np.repeat(places_left[source[order[first]]] - first, runs)
         targets[at], instances[at] = target[order], instance[order]
         places_left[source[order[first]]] += runs
-    return CollectedEdges(places, starts, targets, instances, room)
+    levels = np.searchsorted(places, np.arange((int(places[-1]) >> PLACE_BITS) + 2) << PLACE_BITS).tolist()
+    cuts = np.broadcast_to(np.uint64(0), len(places))
+    return ListedEdges(places, levels, starts, targets, instances, cuts, room.array)
 
 
 FOLDER = "liveness"  # below a run's folder, until every property is judged

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias
 
@@ -275,6 +275,67 @@ class RegionEdges:
     def enter(self) -> None:
         """Use this region from now on."""
         self.space.use(self)
+
+
+@define(eq=False)
+class ListedEdges:
+    """The edges of a region that are listed, sorted by the state that they leave; see `Region`."""
+
+    names: Numbers  # the name of each state in the store of its space
+    levels: Sequence[int]
+    # starts, targets, instances: as of a `Block` of all its states
+    starts: Any
+    targets: Any
+    instances: Any
+    cuts: npt.NDArray[np.uint64]  # of each state
+    array: Callable[[int, Any], Any] = np.empty  # makes room for so many numbers of a kind
+    blocks: Sequence[int] = field(init=False)
+
+    @blocks.default
+    def _cut(self) -> Sequence[int]:
+        return range(0, self.count, MOST_STATES)
+
+    @property
+    def count(self) -> int:
+        """Number of states."""
+        return len(self.names)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+        return sum(one.nbytes for one in (self.names, self.starts, self.targets, self.instances, self.cuts))
+
+    def block(self, thread: int, number: int, wanted: Truths, *, inner: bool = True) -> Block:
+        """A block by its number; see `Edges`."""
+        first = self.blocks[number]
+        own = self.starts[first : first + len(wanted) + 1]
+        targets, instances = (steps[own[0] : own[-1]] for steps in (self.targets, self.instances))
+        chosen = np.repeat(wanted, np.diff(own))
+        if inner:
+            chosen &= targets != OUTSIDE
+        places = np.concatenate([[0], np.cumsum(chosen)]).astype(np.uint32)[own - own[0]]
+        return Block(first, places, targets[chosen], instances[chosen], self.cuts[first : first + len(wanted)])
+
+    def identities(self, first: int, last: int) -> Numbers:
+        """The names of some consecutive states."""
+        return self.names[first:last]
+
+    def narrowed(self, states: Truths) -> ListedEdges:
+        """The region of some of its states, in the same order."""
+        number, counts, size = np.cumsum(states) - 1, np.zeros(self.count, dtype=np.int64), 0
+        targets, instances = (self.array(len(one), one.dtype) for one in (self.targets, self.instances))
+        for number_, first in enumerate(range(0, self.count, MOST_STATES)):
+            edges = self.block(0, number_, states[first : first + MOST_STATES])
+            inside = states[edges.targets]
+            new = slice(size, size := size + int(np.count_nonzero(inside)))
+            targets[new], instances[new] = number[edges.targets[inside]], edges.instances[inside]
+            np.add.at(counts, edges.owners()[inside], 1)
+        starts, levels = (np.concatenate([[0], np.cumsum(one)]) for one in (counts[states], states))
+        return ListedEdges(self.names[states], levels[self.levels].tolist(), starts, targets[:size], instances[:size],
+                           self.cuts[states], self.array)  # fmt: skip
+
+    def enter(self) -> None:
+        """Nothing has to be done to use it."""
 
 
 def _addresses(arrays: Any) -> Numbers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from attrs import define, field
 from kraftcheck.ci.conformance.kafka.tour.search import AnsweredSearch, Found, Numbers
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl
-from kraftcheck.solvers.liveness.graph import MOST_STATES, Block, Truths
+from kraftcheck.solvers.liveness.graph import MOST_STATES, ListedEdges, Truths
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, ClaimSearch, Liveness
 from kraftcheck.solvers.machine_code.compile import RowFunction
 from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE
@@ -71,63 +71,16 @@ class AnsweredSpace:
         found: Truths = np.array(self.store.parents[states]) < 0
         return found
 
-    def region(self, states: Truths, threads: int) -> AnsweredEdges:
-        """The steps among some states."""
-        return AnsweredEdges(self, np.flatnonzero(states))
-
-
-@define(eq=False)
-class AnsweredEdges:
-    """The steps among some states; see `kraftcheck.solvers.liveness.graph.Edges`."""
-
-    space: AnsweredSpace  # what was visited
-    states: Numbers  # which of it, ascending
-    # levels, blocks: as of `Edges`
-    levels: Sequence[int] = field(init=False)
-    blocks: Sequence[int] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Find the levels, and cut the states into blocks."""
-        ends = [*self.space.store.ends, self.space.count]
-        self.levels = [0, *np.searchsorted(self.states, np.unique(ends)).tolist()]
-        self.blocks = range(0, self.count, MOST_STATES)
-
-    @property
-    def count(self) -> int:
-        """Number of states."""
-        return len(self.states)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that it takes, those of the space with it."""
-        space = self.space
-        listed = (self.states, space.places, space.starts, space.targets, space.instances, space.cuts)
-        return sum(part.nbytes for part in listed)
-
-    def block(self, thread: int, number: int, wanted: Truths, *, inner: bool = True) -> Block:
-        """A block by its number; see `Edges`."""
-        space, first = self.space, self.blocks[number]
-        own = self.states[first : first + MOST_STATES]
-        counts = np.where(wanted, space.starts[own + 1] - space.starts[own], 0)
-        places = np.repeat(space.starts[own] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-        targets, owners = space.places[space.targets[places]], np.repeat(np.arange(len(own)), counts)
-        kept = targets != OUTSIDE if inner else np.ones(len(targets), dtype=np.bool_)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(owners[kept], minlength=len(own)))]).astype(np.uint32)
-        instances = space.instances[places][kept].astype(np.uint16)
-        return Block(first, starts, targets[kept], instances, space.cuts[own])
-
-    def identities(self, first: int, last: int) -> Numbers:
-        """The numbers of some of its states among all that were visited."""
-        return self.states[first:last]
-
-    def narrowed(self, states: Truths) -> AnsweredEdges:
-        """The region of some of its states; see `Edges`."""
-        return AnsweredEdges(self.space, self.states[states])
-
-    def enter(self) -> None:
-        """Use this region from now on."""
-        self.space.places[:] = OUTSIDE
-        self.space.places[self.states] = np.arange(self.count, dtype=np.uint32)
+    def region(self, states: Truths, threads: int) -> ListedEdges:
+        """The steps among some states, and those that lead out of them."""
+        own, before = np.flatnonzero(states), [0, *np.cumsum(states).tolist()]
+        self.places[:] = OUTSIDE
+        self.places[own] = np.arange(len(own), dtype=np.uint32)
+        chosen = np.repeat(states, np.diff(self.starts))
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[own])])
+        levels = [before[end] for end in (0, *sorted({*self.store.ends, self.count}))]
+        targets, instances = self.places[self.targets[chosen]], self.instances[chosen].astype(np.uint16)
+        return ListedEdges(own, levels, starts, targets, instances, self.cuts[own])
 
 
 def search_answered(search: AnsweredSearch, threads: int) -> Liveness:

@@ -25,6 +25,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, Trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
 from kraftcheck.solvers.tla.module import TooWide, module
+from kraftcheck.solvers.tla.readable import readable
 from kraftcheck.solvers.traces.render import lines
 
 
@@ -33,11 +34,12 @@ from kraftcheck.solvers.traces.render import lines
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
 @click.option("--tla", "target", metavar="FILE.tla", help="The module; FILE.cfg is written beside it.")
+@click.option("--readable", "for_people", is_flag=True, help="For people: names, sets and operators as in the source.")
 @click.option("--to", "folder", type=click.Path(path_type=Path), metavar="DIR", help="states: DIR/depth=N/*.parquet.")
 @click.option("--system", help="states: the system explored, module:attribute, where it is one of your own.")
 def export_command(
-    words: tuple[str, ...], scope: str | None, rules: str | None, target: str | None, folder: Path | None,
-    system: str | None,
+    words: tuple[str, ...], scope: str | None, rules: str | None, target: str | None, for_people: bool,
+    folder: Path | None, system: str | None,
 ) -> None:  # fmt: skip
     """Write a system as a module of TLA+ that TLC runs, or explored states as Parquet.
 
@@ -71,7 +73,10 @@ def export_command(
     check_writable(str(configuration))
     chosen = subject(name, scope, bounds, rules)
     try:
-        made = module(program(chosen), place.stem, chosen.title())
+        if for_people:
+            made = readable(lambda: program(chosen), place.stem, chosen.title())
+        else:
+            made = module(program(chosen), place.stem, chosen.title())
     except TooWide as error:
         raise Refusal(f"{chosen.name}: {error}") from error
     write(place, made.text)

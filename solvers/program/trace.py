@@ -106,7 +106,7 @@ def pruning_fault(pruned: Sequence[Pruning], strict: bool) -> str | None:
     return "; ".join(undeclared or [f"strict: {pruning.text()}" for pruning in pruned if strict]) or None
 
 
-WITHIN = "within"  # the name of the condition that stands in every guard of a system with a constraint
+WITHIN = "within="  # the name, which no author's is, of the condition in every guard of a system with a constraint
 
 
 def is_within(system: System, state: Any) -> Truth:

@@ -240,7 +240,7 @@ def module(program: Program, name: str, about: str) -> Module:
     Raises:
         TooWide: for a word that may be beyond 32 bits.
     """
-    writer = _Writer(program := without_premises(program))
+    writer = Writer(program := without_premises(program))
     wide = any(map(is_wide, program.graph.nodes))
     lines = [
         f"---- MODULE {name} ----",
@@ -265,7 +265,7 @@ def module(program: Program, name: str, about: str) -> Module:
     return Module("\n".join(lines) + "\n", writer.configuration(), tuple(left_out))
 
 
-class _Writer:
+class Writer:
     """The parts of a module."""
 
     def __init__(self, program: Program) -> None:
@@ -289,7 +289,10 @@ class _Writer:
         """The initial states: described, or listed."""
         if self.program.initially:
             yield from self._described()
-            return
+        else:
+            yield from self._listed()
+
+    def _listed(self) -> Iterator[str]:
         yield "Init == \\E i \\in {"
         layout = self.program.layout
         rows = [layout.values(layout.unpack(packed)) for packed in self.program.initial]
@@ -355,26 +358,27 @@ class _Writer:
             yield from self._of_state(claim, term)
         for place, claim in enumerate(self.program.steps):
             yield from self._of_steps(claim, place)
-        text = written([self.program.quiescent], self.variables)
         yield f"{self.deadlock} =="
-        yield text.before(f"ENABLED Next \\/ {text.roots[0]}", "  ")
+        yield from self.written(self.program.quiescent, "ENABLED Next \\/ ")
         yield ""
         if self.program.within is not None:
-            bound = written([self.program.within], self.variables)
             yield f"{self.constraint} =="
-            yield bound.before(f"vars = vars /\\ {bound.roots[0]}", "  ")
+            yield from self.written(self.program.within, "vars = vars /\\ ")
             yield ""
+
+    def written(self, term: Term, prefix: str = "") -> Iterator[str]:
+        """A truth of a state as lines, after what is before it in its formula."""
+        text = written([term], self.variables)
+        yield text.before(f"{prefix}{text.roots[0]}", "  ")
 
     def _define(self, claim: Property) -> Iterator[str]:
         yield f"\\* {claim.sentence}"
         yield f"{self.ids[claim.id]} =="
 
     def _of_state(self, claim: Property, term: Term) -> Iterator[str]:
-        text = written([term], self.variables)
-        root = text.roots[0]
         yield from self._define(claim)
         # TLC takes no invariant that reads no variable.
-        yield text.before(f"vars = vars /\\ {root}" if term.op == "const" else root, "  ")
+        yield from self.written(term, "vars = vars /\\ " if term.op == "const" else "")
         yield ""
 
     def _of_steps(self, claim: Property, place: int) -> Iterator[str]:

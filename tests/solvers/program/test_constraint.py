@@ -129,7 +129,7 @@ def test_what_is_about_the_future_is_refused() -> None:
             kc.explore(climb(below_five, claim))
     with pytest.raises(kc.Refusal, match="explore natively"):
         refuse_constraint(traced(climb(below_five)), "disk")
-    with pytest.raises(SystemFault, match="within gave 3, not a truth"):
+    with pytest.raises(SystemFault, match="within= gave 3, not a truth"):
         traced(climb(lambda state: 3))
 
 

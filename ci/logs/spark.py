@@ -7,10 +7,8 @@ at once for many batches.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
-import shutil
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,13 +19,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kraftcheck.ci.dataset.store.commits import NAME, lease_on
 from kraftcheck.ci.logs.format.read import LogFiles
 from kraftcheck.ci.logs.report import LogReport, ReplayOptions, lines
 from kraftcheck.ci.run.fanout import Cluster, fan_out
-from kraftcheck.ci.terminal.files import folder
+from kraftcheck.ci.terminal.files import results
 from kraftcheck.ci.terminal.interrupts import Interrupted
-from kraftcheck.ci.terminal.machine import sync
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.solvers.drawings.log import Numbers
@@ -303,42 +299,6 @@ def _replayed(options: ReplayOptions, out: Path, part: tuple[int, LogFiles]) -> 
     return LogReport(document, tuple(lines(summary)), summary.exit_code())
 
 
-UNFINISHED = ".unfinished"
-
-_LEFTOVERS = frozenset({UNFINISHED, NAME})  # what a run that ended early may leave
-
-
-@contextlib.contextmanager
-def filled_folder(out: Path) -> Iterator[Path]:
-    """A hidden folder to fill, whose content is then moved into `out`; after an error it is removed.
-
-    Raises:
-        Refusal: when `out` holds anything but what a run left that ended early, or another driver fills it.
-    """
-    if out.exists() and not out.is_dir():
-        raise Refusal(f"{out} is a file; choose another --out")
-    with lease_on(folder(out)):
-        foreign = sorted(path.name for path in out.iterdir() if path.name not in _LEFTOVERS)
-        if foreign:
-            raise Refusal(f"{out} is not empty: it holds {foreign[0]}; choose another --out")
-        place = out / UNFINISHED
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir()
-        try:
-            yield place
-            _write_through(place)
-            for path in sorted(place.iterdir()):
-                os.rename(path, out / path.name)
-            sync(out)
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
-
-
-def _write_through(place: Path) -> None:
-    for path in (*place.rglob("*"), place):
-        sync(path)
-
-
 def replay_with_spark(
     logs: Sequence[LogFiles], options: ReplayOptions, out: Path, conf: tuple[str, ...], workers: int
 ) -> list[LogReport]:
@@ -347,11 +307,11 @@ def replay_with_spark(
     Every worker must see the logs, and `out`, under the names given.
 
     Raises:
-        Refusal: when `out` holds anything, logs cannot be read, or Spark does not start or fails.
+        Refusal: when `out` holds what no run wrote, logs cannot be read, or Spark does not start or fails.
         Interrupted: when a signal stopped it.
     """
-    with filled_folder(out) as place:
-        ask = functools.partial(_replayed, options, place.absolute())
+    with results("--out", out) as place:
+        ask = functools.partial(_replayed, options, place)
         executor, parts = Cluster(None, conf, workers).executor(quiet=True), list(enumerate(logs))
         found = [answer for _, answer in fan_out(executor, ask, parts, "logs", quiet=True)]
         if len(found) < len(logs):

@@ -8,7 +8,6 @@ import hashlib
 import json
 import pickle
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
@@ -16,7 +15,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-import click
 from attrs import asdict, evolve, field, frozen
 
 from kraftcheck.ci.mutants.table import Outcomes
@@ -26,7 +24,7 @@ from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write
 from kraftcheck.ci.terminal.machine import cache_folder
-from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
+from kraftcheck.ci.terminal.progress import Meter, progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.model.language.words import BRANCH, CONJUNCT, DISJUNCT
@@ -199,32 +197,24 @@ def listed(one: SystemScore) -> Iterator[str]:
         yield f"{row.name}\n    {row.before}  ->  {row.after}\n    {f'{judged.kind}: {judged.why}' if judged else why}"
 
 
-SECONDS = 5.0
-
-
 @frozen
 class ExploreContext:
     """The context of explorations: budget, progress, the stop flag, and where conditions are dropped; None: here."""
 
     budget: SearchBudget
-    quiet: bool
+    meter: Meter | None
     stop: threading.Event
     begin_event: threading.Event
     cluster: Cluster | None = None
 
-    def progress(self) -> Callable[[int, int, str], None]:
-        """A line on standard error now and then."""
-        last = time.monotonic()
-
-        def note(finished: int, total: int, text: str) -> None:
-            nonlocal last
-            if total:
-                self.begin_event.set()
-            if not self.quiet and (time.monotonic() - last >= SECONDS or not total):
-                last = time.monotonic()
-                click.echo(f"{finished} of {total} mutants; {text}" if total else text, err=True)
-
-        return note
+    def note(self, finished: int, total: int, text: str) -> None:
+        """Tell of the mutants that are finished; before there are any, of what is done."""
+        if total:
+            self.begin_event.set()
+        if self.meter is not None and total:
+            self.meter.write_when_due(f"{finished} of {total} mutants; {text}")
+        elif self.meter is not None:
+            self.meter.write_now(text)
 
     def explore(self, chosen: Subject, selected: Callable[[Mutations, Mutant], bool]) -> MutantExplanation:
         """The outcomes of a subject's mutants.
@@ -232,11 +222,11 @@ class ExploreContext:
         Raises:
             Refusal: when the rules as they are exceed the budget, or a term is too wide.
         """
-        each = explore_each if self.cluster is None else _OnCluster(self.cluster, chosen, self.quiet)
+        each = explore_each if self.cluster is None else _OnCluster(self.cluster, chosen, self.meter is None)
         with _refusals(chosen):
             return explain(
                 chosen.system, chosen.setting, self.budget, leave=LEFT, selected=selected,
-                progress=self.progress(), stop=self.stop, each=each,
+                progress=self.note, stop=self.stop, each=each,
             )  # fmt: skip
 
     def judge(
@@ -255,7 +245,7 @@ class ExploreContext:
         with _refusals(chosen):
             found = campaign(
                 chosen.system, chosen.setting, self.budget, mutants, memory=memory,
-                progress=self.progress(), stop=self.stop,
+                progress=self.note, stop=self.stop,
             )  # fmt: skip
         if any(claim.kind in LIVENESS for claim in chosen.system.properties(chosen.setting)):
             return found
@@ -330,8 +320,8 @@ def explored(
 ) -> T:
     """What explorations come to, here or on a cluster; Ctrl-C and SIGTERM stop them."""
     begin_event = threading.Event()
-    with stop_flag(awaits_report=True) as stop:
-        context = ExploreContext(budget, quiet, stop, begin_event, cluster)
+    with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
+        context = ExploreContext(budget, meter, stop, begin_event, cluster)
         return run_interruptibly(lambda: work(context), stop, begin_event)
 
 

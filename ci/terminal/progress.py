@@ -81,8 +81,12 @@ class Meter:
 
     def compiling(self) -> None:
         """Say at once that code is being compiled: it may take seconds, in which nothing else happens."""
+        self.write_now("compiling ...")
+
+    def write_now(self, text: str) -> None:
+        """Write a line whether or not one is due."""
         self._next = self.clock()
-        self.write_when_due("compiling ...")
+        self.write_when_due(text)
 
     def write_when_due(self, text: str) -> bool:
         """Write a line if an interval has passed; whether it did."""

@@ -185,7 +185,7 @@ def judged(
     system: str, mutants: Sequence[SourceMutant], drawn: Callable[[str], bool] = lambda name: False
 ) -> SystemScore:  # fmt: skip
     """The score now of mutants of a system, and of its conditions whose names are drawn."""
-    context = ExploreContext(search_budget(1, 2 << 30, max_states=LIMIT), True, threading.Event(), threading.Event())
+    context = ExploreContext(search_budget(1, 2 << 30, max_states=LIMIT), None, threading.Event(), threading.Event())
     chosen = subject(system, CAMPAIGNS[system], {}, "fixed")
     return score(system, chosen.title(), context.judge(chosen, mutants, None, drawn))
 

@@ -47,11 +47,8 @@ TELLS: Way = {
 }  # fmt: skip
 """Brokers apply metadata, report failures, and send assignments until they are answered."""
 
-MOVES: Way = {"copy": {}, "request_promotion": {}, "promote": {}}
-"""The thread that moves a replica goes on."""
-
-STOPS: Way = {"log_dir_timeout": {}}
-"""A broker that cannot report a failure stops."""
+MOVES: Way = {"copy": {}, "request_promotion": {}, "promote": {}}  # the thread that moves a replica goes on
+STOPS: Way = {"log_dir_timeout": {}}  # a broker that cannot report a failure stops
 
 RETURNS: Way = {"start": {}, "unfence": {"delivered": True}, "elect_preferred": {}}
 """Brokers come back, and the controller tries leaderless partitions again."""
@@ -208,9 +205,7 @@ def has_a_candidate(s: Placement, setting: Setting) -> Truth:
 
 def goals(setting: Setting) -> list[Property]:
     """Goals of the setting: each must be witnessed, else the run is vacuous."""
-    listed = [
-        happens("shows-unfencing", "a broker is unfenced", lambda t: t.action == "unfence"),
-    ]  # fmt: skip
+    listed = [happens("shows-unfencing", "a broker is unfenced", lambda t: t.action == "unfence")]
     if not setting.rules.directories.assignment_unauthorized:
         listed.append(
             happens(

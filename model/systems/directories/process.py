@@ -38,44 +38,26 @@ from kraftcheck.model.systems.elections.triggers import Triggers
 
 @frozen
 class Assigned:
-    """The partition in the metadata that a broker applies.
+    """The partition in the metadata that a broker applies."""
 
-    Attributes:
-        directory: the assignment of the broker's replica.
-        online: whether the controller takes that directory to be online.
-        led: whether the partition has a leader.
-        mine: whether the broker leads it.
-        written: whether records were written, so that an empty log lacks something.
-        barred: the broker's cordoned directories; None where the scope cordons none.
-    """
-
-    directory: Word
-    online: Truth
-    led: Truth
-    mine: Truth
-    written: Truth
-    barred: Slots | None = None
+    directory: Word  # the assignment of the broker's replica
+    online: Truth  # whether the controller takes that directory to be online
+    led: Truth  # whether the partition has a leader
+    mine: Truth  # whether the broker leads it
+    written: Truth  # whether records were written, so that an empty log lacks something
+    barred: Slots | None = None  # the broker's cordoned directories; None where the scope cordons none
 
 
 @frozen
 class Verdict:
-    """What the table says.
+    """What the table says."""
 
-    Attributes:
-        read: the assignment is known; the code knows it only where it was rewritten.
-        hidden: no log is opened, whether or not one is there.
-        opens: an existing log is opened.
-        makes: a new log is made.
-        fails: the replica is marked offline.
-        free: where a log is made, the broker chooses the directory.
-    """
-
-    read: Truth
-    hidden: Truth
-    opens: Truth
-    makes: Truth
-    fails: Truth
-    free: Truth
+    read: Truth  # the assignment is known; the code knows it only where it was rewritten
+    hidden: Truth  # no log is opened, whether or not one is there
+    opens: Truth  # an existing log is opened
+    makes: Truth  # a new log is made
+    fails: Truth  # the replica is marked offline
+    free: Truth  # where a log is made, the broker chooses the directory
 
 
 @rule("catchup.one-table", source="KIP-858; semantics 6.4; Partition.createLogInAssignedDirectoryId",
@@ -279,17 +261,11 @@ def _with_one_log(host: Host, slot: Word) -> Host:
 
 @frozen
 class Process:
-    """The effects and guards under one rule set.
+    """The effects and guards under one rule set."""
 
-    Attributes:
-        rules: the rule set.
-        keeps_metadata: whether the first directory of a broker has the metadata log too.
-        tears: whether a promotion may have left two logs of the partition.
-    """
-
-    rules: RuleSet
-    keeps_metadata: bool = False
-    tears: bool = False
+    rules: RuleSet  # the rule set
+    keeps_metadata: bool = False  # whether the first directory of a broker has the metadata log too
+    tears: bool = False  # whether a promotion may have left two logs of the partition
 
     def may_fail(self, state: Placement, broker: Word, slot: Word) -> Conjuncts:
         """Any working disk may fail, under a running process or not."""

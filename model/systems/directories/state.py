@@ -40,82 +40,45 @@ from kraftcheck.model.systems.elections.state import (
 )
 from kraftcheck.model.triggers.table import default_directory
 
-ABSENT = 0
-"""The broker hosts no replica, as far as it knows."""
-SERVING = 1
-"""The replica's log is open."""
-OFFLINE = 2
-"""The replica's directory failed; the broker does nothing for it until it restarts."""
-UNOPENED = 3
-"""The broker hosts the replica but has opened no log for it."""
-
-NOTHING = -1
-"""No slot; no assignment."""
-NEW = -2
-"""The known assignment of a partition that the metadata applied does not have yet."""
-
-METADATA = 0
-"""The slot of the metadata log, where one of these directories has it: by default the first of `log.dirs`."""
-
-IDLE, QUEUED, ACCEPTED = 0, 1, 2
-"""How far the assignment of a move has come (`ReassignmentState`)."""
-
-Slots = BrokerSet
-"""A set of slots; the same kind of mask that holds sets of brokers."""
+ABSENT = 0  # the broker hosts no replica, as far as it knows
+SERVING = 1  # the replica's log is open
+OFFLINE = 2  # the replica's directory failed; the broker does nothing for it until it restarts
+UNOPENED = 3  # the broker hosts the replica but has opened no log for it
+NOTHING = -1  # no slot; no assignment
+NEW = -2  # the known assignment of a partition that the metadata applied does not have yet
+METADATA = 0  # the slot of the metadata log, where one of these directories has it: by default the first of `log.dirs`
+IDLE, QUEUED, ACCEPTED = 0, 1, 2  # how far the assignment of a move has come (`ReassignmentState`)
+Slots = BrokerSet  # a set of slots; the same kind of mask that holds sets of brokers
 
 
 @frozen
 class Host:
-    """One broker.
+    """One broker."""
 
-    Attributes:
-        up: the process runs, registered since its start.
-        seen: it has applied metadata that has the partition.
-        disks: slots whose disk works.
-        names: the directory id in each slot's meta.properties; NOTHING: none.
-        drawn: how many ids were generated so far.
-        logs: slots that hold a log of the partition, readable or not.
-        whole: those whose log has every committed record.
-        future: the slot that holds a future log, or NOTHING.
-        copied: the future log is level with the current one.
-        replica: ABSENT, SERVING, OFFLINE or UNOPENED.
-        known: the replica's assignment in the metadata applied.
-        leads: it leads, by the metadata applied.
-        behind: there is metadata of the partition that it has not applied.
-        moved: such metadata rewrote the directories.
-        promotion: IDLE, QUEUED or ACCEPTED.
-        ready, sent: the assignment waiting, and that in flight; NOTHING: none.
-        answered: the controller has processed the one in flight.
-        late: a copy of an abandoned request that may still arrive; NOTHING: none.
-        late_stale: that copy is of an earlier incarnation.
-        failed: slots that failed since the process started, as it noticed.
-        told: those a heartbeat has acknowledged.
-        clean: those in which the last process left the mark of a clean stop.
-    """
-
-    up: Truth
-    seen: Truth
-    disks: Slots
-    names: tuple[Word, ...]
-    drawn: Word
-    logs: Slots
-    whole: Slots
-    future: Word
-    copied: Truth
-    replica: Word
-    known: Word
-    leads: Truth
-    behind: Truth
-    moved: Truth
-    promotion: Word
+    up: Truth  # the process runs, registered since its start
+    seen: Truth  # it has applied metadata that has the partition
+    disks: Slots  # slots whose disk works
+    names: tuple[Word, ...]  # the directory id in each slot's meta.properties; NOTHING: none
+    drawn: Word  # how many ids were generated so far
+    logs: Slots  # slots that hold a log of the partition, readable or not
+    whole: Slots  # those whose log has every committed record
+    future: Word  # the slot that holds a future log, or NOTHING
+    copied: Truth  # the future log is level with the current one
+    replica: Word  # ABSENT, SERVING, OFFLINE or UNOPENED
+    known: Word  # the replica's assignment in the metadata applied
+    leads: Truth  # it leads, by the metadata applied
+    behind: Truth  # there is metadata of the partition that it has not applied
+    moved: Truth  # such metadata rewrote the directories
+    promotion: Word  # IDLE, QUEUED or ACCEPTED
+    # ready, sent: the assignment waiting, and that in flight; NOTHING: none
     ready: Word
     sent: Word
-    answered: Truth
-    late: Word
-    late_stale: Truth
-    failed: Slots
-    told: Slots
-    clean: Slots
+    answered: Truth  # the controller has processed the one in flight
+    late: Word  # a copy of an abandoned request that may still arrive; NOTHING: none
+    late_stale: Truth  # that copy is of an earlier incarnation
+    failed: Slots  # slots that failed since the process started, as it noticed
+    told: Slots  # those a heartbeat has acknowledged
+    clean: Slots  # those in which the last process left the mark of a clean stop
 
     def current(self) -> Word:
         """The slot of the readable log, or NOTHING; the lowest where there are several."""
@@ -292,23 +255,16 @@ BUDGETS = (
 
 @frozen
 class Placement:
-    """The whole state.
+    """The whole state."""
 
-    Attributes:
-        controller: the active controller's registration of partition and brokers.
-        hosts: the brokers.
-        written: ghost: a record was committed; before, an empty log lacks nothing.
-        lossy: ghost: a broker from outside ISR and ELR was elected, by the registrations before and after, or a disk
-            with a log was thrown away.
-        left: budgets.
-        cordoned: by broker the directories that `cordoned.log.dirs` names; nothing where the scope cordons none.
-    """
-
-    controller: Elections
-    hosts: tuple[Host, ...]
-    written: Truth
+    controller: Elections  # the active controller's registration of partition and brokers
+    hosts: tuple[Host, ...]  # the brokers
+    written: Truth  # ghost: a record was committed; before, an empty log lacks nothing
+    # ghost: a broker from outside ISR and ELR was elected, by the registrations before and after, or a disk with a log
+    # was thrown away
     lossy: Truth
-    left: DirectoriesBudgets
+    left: DirectoriesBudgets  # budgets
+    # by broker the directories that `cordoned.log.dirs` names; nothing where the scope cordons none
     cordoned: tuple[Slots, ...] = ()
 
     def cordoned_of(self, broker: Word) -> Slots:
@@ -343,21 +299,15 @@ class Placement:
 
 @frozen
 class Told:
-    """What a step reports besides the state: what the controller did, and what it refused.
+    """What a step reports besides the state: what the controller did, and what it refused."""
 
-    Attributes:
-        event: the controller's event.
-        refused: a request was answered with CLUSTER_AUTHORIZATION_FAILED or STALE_BROKER_EPOCH.
-    """
-
-    event: ElectionsEvent
-    refused: Truth
+    event: ElectionsEvent  # the controller's event
+    refused: Truth  # a request was answered with CLUSTER_AUTHORIZATION_FAILED or STALE_BROKER_EPOCH
 
 
 def decided(
-    state: Placement, outcome: Outcome, rules: DirectoryRules, refused: Truth = False,
-    proposed: BrokerSet | None = None,
-) -> Outcome:  # fmt: skip
+    state: Placement, outcome: Outcome, rules: DirectoryRules, refused: Truth = False, proposed: BrokerSet | None = None
+) -> Outcome:
     """The state after a controller event: every running broker it concerns has metadata to apply.
 
     `proposed` is the ISR that the event was asked for.

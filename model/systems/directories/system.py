@@ -63,15 +63,10 @@ from kraftcheck.model.systems.elections.triggers import Triggers, gate, start
 
 @frozen
 class Moves:
-    """The effects and guards of AlterReplicaLogDirs and AssignReplicasToDirs under one rule set.
+    """The effects and guards of AlterReplicaLogDirs and AssignReplicasToDirs under one rule set."""
 
-    Attributes:
-        rules: the rule set.
-        keeps_metadata: whether the first directory of a broker has the metadata log too.
-    """
-
-    rules: RuleSet
-    keeps_metadata: bool = False
+    rules: RuleSet  # the rule set
+    keeps_metadata: bool = False  # whether the first directory of a broker has the metadata log too
 
     @rule("cordoning.takes-no-move", source="KIP-1066; ReplicaManager.alterReplicaLogDirs",
           switches=("cordoned-target-accepted",), says="No move into a cordoned directory begins.")  # fmt: skip
@@ -358,8 +353,7 @@ LEGEND = Legend(
 
 Parameters = Mapping[str, Sequence[Any]]
 
-_MANY = 1000
-"""What proofs take where exploration takes a few."""
+_MANY = 1000  # what proofs take where exploration takes a few
 
 BOUNDS = (
     Bound("brokers", 1, 3, "number of brokers", proven_to=5, takes_any=True),

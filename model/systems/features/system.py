@@ -23,83 +23,52 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, rule
 from kraftcheck.model.rules.groups import FeatureRules
 
-NOT_REGISTERED = -1
-"""The registration of a node that has none."""
-
-NOBODY = -1
-"""The active controller, where none is."""
-
-NO_LEVEL = 0
-"""The level of a log that names none, and of a bootstrap file that there is not."""
-
-NO_REQUEST = -1
-"""The level that was read for a registration, where no request waits."""
+NOT_REGISTERED = -1  # the registration of a node that has none
+NOBODY = -1  # the active controller, where none is
+NO_LEVEL = 0  # the level of a log that names none, and of a bootstrap file that there is not
+NO_REQUEST = -1  # the level that was read for a registration, where no request waits
 
 LOWEST, UNREGISTERING = 1, 2
 """The lowest level, and the first with which controllers can be unregistered, and ELR switched on."""
 
-RELEASES = ((1, 1), (1, 2), (2, 3))
-"""The levels that each release supports, from and to, the oldest first."""
-
-NEWEST, HIGHEST = len(RELEASES) - 1, 3
-"""The newest release, and the highest level."""
+RELEASES = ((1, 1), (1, 2), (2, 3))  # the levels that each release supports, from and to, the oldest first
+NEWEST, HIGHEST = len(RELEASES) - 1, 3  # the newest release, and the highest level
 
 
 @frozen
 class Controller:
-    """A controller.
+    """A controller."""
 
-    Attributes:
-        up: whether its process runs.
-        release: the release of its process, or of the one that ran last.
-        voter: whether it is a voter of the quorum.
-        registered: the release that it registered, or NOT_REGISTERED.
-    """
-
-    up: Truth
-    release: Word
-    voter: Truth
-    registered: Word
+    up: Truth  # whether its process runs
+    release: Word  # the release of its process, or of the one that ran last
+    voter: Truth  # whether it is a voter of the quorum
+    registered: Word  # the release that it registered, or NOT_REGISTERED
 
 
 @frozen
 class Broker:
-    """A broker.
+    """A broker."""
 
-    Attributes:
-        release: the release of its process.
-        registered: the release that it registered, or NOT_REGISTERED.
-        seen: the level that was finalised when its request for a registration arrived, or NO_REQUEST.
-    """
-
-    release: Word
-    registered: Word
-    seen: Word
+    release: Word  # the release of its process
+    registered: Word  # the release that it registered, or NOT_REGISTERED
+    seen: Word  # the level that was finalised when its request for a registration arrived, or NO_REQUEST
 
 
 @frozen
 class Features:
-    """The whole state.
+    """The whole state."""
 
-    Attributes:
-        controllers, brokers: the nodes.
-        active: the active controller, or NOBODY.
-        empty: whether the log has no record yet.
-        level: the level of `metadata.version` that the log names last, or NO_LEVEL.
-        elr: whether the feature of eligible leader replicas is finalised.
-        bootstrap: the level of the bootstrap file, with which the cluster was formatted; NO_LEVEL: there is no file,
-            and the highest level of whoever reads it counts.
-        begun: the level in a transaction that has not ended, or NO_LEVEL.
-    """
-
+    # controllers, brokers: the nodes
     controllers: tuple[Controller, ...]
     brokers: tuple[Broker, ...]
-    active: Word
-    empty: Truth
-    level: Word
-    elr: Truth
+    active: Word  # the active controller, or NOBODY
+    empty: Truth  # whether the log has no record yet
+    level: Word  # the level of `metadata.version` that the log names last, or NO_LEVEL
+    elr: Truth  # whether the feature of eligible leader replicas is finalised
+    # the level of the bootstrap file, with which the cluster was formatted; NO_LEVEL: there is no file, and the highest
+    # level of whoever reads it counts
     bootstrap: Word
-    begun: Word = NO_LEVEL
+    begun: Word = NO_LEVEL  # the level in a transaction that has not ended, or NO_LEVEL
 
     def controller(self, number: Word) -> Controller:
         """A controller."""
@@ -155,8 +124,7 @@ def initial(setting: Setting) -> list[Features]:
     return [cluster(0, True, LOWEST), cluster(0, False, NO_LEVEL), cluster(1, True, UNREGISTERING)]
 
 
-Asked = Callable[[Word], Truth]
-"""Whether a release supports what is proposed."""
+Asked = Callable[[Word], Truth]  # whether a release supports what is proposed
 
 ACTIVE, OPERATOR = "active controller", "operator"
 CONTROLLER, BROKER = "controller {controller}", "broker {broker}"

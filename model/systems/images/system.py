@@ -12,87 +12,53 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of, rule
 from kraftcheck.model.rules.groups import ImageRules
 
-NOBODY = -1
-"""The number of a topic, where there is none."""
+NOBODY = -1  # the number of a topic, where there is none
 
 
 @frozen
 class Topic:
-    """A topic of one partition.
+    """A topic of one partition."""
 
-    Attributes:
-        exists: whether there is such a topic.
-        mine: whether the broker is a replica.
-        elr: whether some replica is in the ELR.
-        unassigned: whether a replica is in no directory yet (UNASSIGNED), which an old version cannot say.
-    """
-
-    exists: Truth = False
-    mine: Truth = False
-    elr: Truth = False
-    unassigned: Truth = False
+    exists: Truth = False  # whether there is such a topic
+    mine: Truth = False  # whether the broker is a replica
+    elr: Truth = False  # whether some replica is in the ELR
+    unassigned: Truth = False  # whether a replica is in no directory yet (UNASSIGNED), which an old version cannot say
 
 
 @frozen
 class Change:
-    """What a batch does to one topic.
+    """What a batch does to one topic."""
 
-    Attributes:
-        changed: whether it is among those that the batch changes.
-        based: whether it is joined to what the image has, and not to an empty topic.
-        topic: as the batch leaves it.
-        deleted: whether it is among those of the image that the batch has deleted.
-    """
-
-    changed: Truth = False
-    based: Truth = False
-    topic: Topic = Topic()
-    deleted: Truth = False
+    changed: Truth = False  # whether it is among those that the batch changes
+    based: Truth = False  # whether it is joined to what the image has, and not to an empty topic
+    topic: Topic = Topic()  # as the batch leaves it
+    deleted: Truth = False  # whether it is among those of the image that the batch has deleted
 
 
 @frozen
 class Log:
-    """The log of one topic on the broker.
+    """The log of one topic on the broker."""
 
-    Attributes:
-        held: whether the broker has it.
-        offline: whether it was on a disk that has failed.
-    """
-
-    held: Truth = False
-    offline: Truth = False
+    held: Truth = False  # whether the broker has it
+    offline: Truth = False  # whether it was on a disk that has failed
 
 
 @frozen
 class Images:
-    """The whole state; topics by the order of their creation.
+    """The whole state; topics by the order of their creation."""
 
-    Attributes:
-        made: how many topics were created.
-        topics: as all records have them.
-        directories: whether the metadata version has directories.
-        up: whether the broker runs.
-        image: the topics of its image.
-        knows: whether its image is of a version that has directories.
-        changes: what the records after the image change, by topic.
-        created: the topic that the batch created last of that name, or NOBODY.
-        pending: whether there are records after the image.
-        failed: whether a batch could not be joined.
-        logs: its logs, by topic.
-        unnamed: of which the file that names the topic is not on disk yet; nothing where the scope has no crashes.
-    """
-
-    made: Word
-    topics: tuple[Topic, ...]
-    directories: Truth
-    up: Truth
-    image: tuple[Topic, ...]
-    knows: Truth
-    changes: tuple[Change, ...]
-    created: Word
-    pending: Truth
-    failed: Truth
-    logs: tuple[Log, ...]
+    made: Word  # how many topics were created
+    topics: tuple[Topic, ...]  # as all records have them
+    directories: Truth  # whether the metadata version has directories
+    up: Truth  # whether the broker runs
+    image: tuple[Topic, ...]  # the topics of its image
+    knows: Truth  # whether its image is of a version that has directories
+    changes: tuple[Change, ...]  # what the records after the image change, by topic
+    created: Word  # the topic that the batch created last of that name, or NOBODY
+    pending: Truth  # whether there are records after the image
+    failed: Truth  # whether a batch could not be joined
+    logs: tuple[Log, ...]  # its logs, by topic
+    # of which the file that names the topic is not on disk yet; nothing where the scope has no crashes
     unnamed: tuple[Truth, ...] = ()
 
     def current(self) -> Word:
@@ -126,8 +92,7 @@ def initial(setting: Setting) -> list[Images]:
     ]
 
 
-Record = Callable[[Topic], Topic]
-"""What a record makes of a topic."""
+Record = Callable[[Topic], Topic]  # what a record makes of a topic
 
 CONTROLLER, BROKER = "controller", "broker"
 
@@ -396,7 +361,7 @@ class Joining:
         none = (Topic(),) * len(state.image)
         return evolve(
             state, up=False, image=none, changes=(Change(),) * len(none), created=NOBODY, pending=False, knows=False
-        )  # fmt: skip
+        )
 
     @rule("image.log-without-topic-is-stray", switches=("unnamed-log-stops-start",), source="KAFKA-16814; PR 16165",
           says="A log that names no topic is a stray one, and keeps no broker from starting.")  # fmt: skip

@@ -34,6 +34,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.induction import chunks_of, obligations
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, ObligationAnswer, Questions
+from kraftcheck.solvers.smt.runs.starts import check_described
 from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.worker import proof_worker
 from tests.solvers.hypothesis.long_runs import PASSING, PREFERRED
@@ -200,6 +201,7 @@ class ProofRun:
         All are asked with every invariant assumed, as in the first round of a proof. So once all hold it is a proof.
         """
         end, theory, builders = time.monotonic() + seconds, self.request().build(), self.request().builders()
+        check_described(theory, effort)
         queries, known, run = asked(theory), self._known(), self
         worker = proof_worker(theory, builders, effort, time.monotonic)
         assumed = [claim.id for claim in theory.invariants]

@@ -313,8 +313,11 @@ class ListedEdges:
         chosen = np.repeat(wanted, np.diff(own))
         if inner:
             chosen &= targets != OUTSIDE
-        places = np.concatenate([[0], np.cumsum(chosen)]).astype(np.uint32)[own - own[0]]
-        return Block(first, places, targets[chosen], instances[chosen], self.cuts[first : first + len(wanted)])
+        places = np.zeros(len(chosen) + 1, dtype=np.uint32)
+        np.cumsum(chosen, out=places[1:])
+        return Block(
+            first, places[own - own[0]], targets[chosen], instances[chosen], self.cuts[first : first + len(wanted)]
+        )
 
     def identities(self, first: int, last: int) -> Numbers:
         """The names of some consecutive states."""

@@ -104,9 +104,11 @@ SYSTEMS: Mapping[str, System] = Catalogue({
     "zk-jbod": Entry("model.systems.zk_jbod.system:ZK_JBOD", ("zk_jbod.promises",), "zk_jbod.promises"),
     "elr-index": Entry("model.systems.elr_index.system:ELR_INDEX", ("elr_index.promises",)),
     "sessions": Entry("model.systems.sessions.system:SESSIONS", ("sessions.promises",)),
-    "features": Entry("model.systems.features.system:FEATURES", ("features.promises",)),
-    "images": Entry("model.systems.images.system:IMAGES", ("images.promises",)),
-    "heartbeats": Entry("model.systems.heartbeats.system:HEARTBEATS", ("heartbeats.promises",)),
+    "features": Entry("model.systems.features.system:FEATURES", ("features.promises",), "features.promises"),
+    "images": Entry("model.systems.images.system:IMAGES", ("images.promises",), "images.promises"),
+    "heartbeats": Entry(
+        "model.systems.heartbeats.system:HEARTBEATS", ("heartbeats.promises",), "heartbeats.promises"
+    ),
 })  # fmt: skip
 """Shipped systems by name."""
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.features.system import (
     HIGHEST,
     LOWEST,
     NEWEST,
     NO_LEVEL,
+    NO_REQUEST,
+    NOBODY,
     NOT_REGISTERED,
     UNREGISTERING,
     Features,
@@ -143,3 +147,34 @@ def _refused(t: Step) -> Truth:
         return False
     after = t.after.broker(t.arguments["broker"])
     return negate(after.registered == after.release)
+
+
+def lemmas(setting: Setting) -> tuple[Property, ...]:
+    """What makes the promises inductive under the right rules."""
+    return (
+        always("lemma-registered-is-no-newer", "no node is registered with a newer release than that of its process",
+               lambda s: all_of(*(node.registered <= node.release for node in (*s.controllers, *s.brokers)))),
+        always("lemma-empty-log-has-a-file", "a cluster whose log is empty has a bootstrap file, and nothing else; a "
+               "transaction begins with what is in that file",
+               lambda s: all_of(
+                   implies(s.begun > NO_LEVEL, s.begun == s.bootstrap),
+                   implies(s.empty, all_of(s.bootstrap > NO_LEVEL, s.level == NO_LEVEL, s.active == NOBODY,
+                                           s.begun == NO_LEVEL, negate(s.elr))))),
+        always("lemma-activity-needs-a-level", "while a controller is active, and once brokers ask to be registered, "
+               "the log names a level, or is about to", _begun),
+        always("lemma-log-can-be-read", "each voter, and each controller that runs, supports what the log begins with, "
+               "or names", lambda s: {f"controller {n}": implies(any_of(node.up, node.voter), _reads(s, node.release))
+                                      for n, node in enumerate(s.controllers)}),
+    )  # fmt: skip
+
+
+def _begun(s: Features) -> Truth:
+    led = implies(s.active > NOBODY, any_of(s.level > NO_LEVEL, s.begun > NO_LEVEL))
+    asked = (any_of(b.registered > NOT_REGISTERED, b.seen > NO_REQUEST) for b in s.brokers)
+    return all_of(led, implies(s.level > NO_LEVEL, s.begun == NO_LEVEL), implies(any_of(*asked), s.level > NO_LEVEL))
+
+
+def _reads(s: Features, release: Word) -> Truth:
+    first = choose(any_of(s.empty, s.begun > NO_LEVEL), s.bootstrap, LOWEST)
+    read = choose(s.level > NO_LEVEL, s.level, first)
+    return _fits(evolve(s, level=read), release)

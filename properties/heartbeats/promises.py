@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kraftcheck.model.language.system import Property, Setting
-from kraftcheck.model.language.words import implies, negate
-from kraftcheck.model.systems.heartbeats.system import LOST, QUEUED
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, choose, implies, negate
+from kraftcheck.model.systems.heartbeats.system import LOST, NONE, QUEUED, Heartbeats
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 
 
@@ -26,3 +27,22 @@ def properties(setting: Setting) -> list[Property]:
                   lambda s: s.silence == 3 * setting["interval"]),
         sometimes("shows-loss", "a heartbeat is lost", lambda s: s.place == LOST),
     ]  # fmt: skip
+
+
+def lemmas(setting: Setting) -> tuple[Property, ...]:
+    """What makes the promises inductive under the right rules: where the time of a silence went."""
+    interval = setting["interval"]
+
+    def accounted(s: Heartbeats) -> Truth:
+        rounds = choose(s.missed, 4, 2) * interval
+        waits = choose(s.place == LOST, 2 * interval + s.waited, rounds - s.delay)
+        return implies(s.up, s.silence <= choose(s.place == QUEUED, s.waited, waits))
+
+    return (
+        always("lemma-silence-is-waiting", "a running broker is silent while it waits, and before the next heartbeat",
+               accounted),
+        always("lemma-waits-are-intervals", "a wait and a delay last for an interval, and the last heartbeat was lost "
+               "where one is waited for that was", lambda s: all_of(
+                   s.waited <= interval, s.delay <= interval, implies(s.place == LOST, s.missed),
+                   implies(s.place == QUEUED, negate(s.missed)), implies(s.place == NONE, s.waited == 0))),
+    )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.systems.images.system import Images, Topic
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
+from kraftcheck.model.systems.images.system import NOBODY, Change, Images, Topic
 from kraftcheck.properties.kinds import always, happens, recovers, sometimes
 
 _CLEARED = "image.cleared-elr-is-of-living-topics"
@@ -96,3 +96,48 @@ def _anew(t: Step) -> Truth:
     if t.action != "publish":
         return False
     return all_of(any_of(*_gone(t)), any_of(*(topic.exists for topic in t.after.image)))
+
+
+def lemmas(setting: Setting) -> tuple[Property, ...]:
+    """What makes the promises inductive under the right rules."""
+    return (
+        always("lemma-newest-topic-exists", "of the topics of a name only the one that was created last exists",
+               lambda s: {f"topic {n}": implies(one.exists, s.made == n + 1) for n, one in enumerate(s.topics)}),
+        always("lemma-absent-topic-is-blank", "nothing is known of a topic that does not exist",
+               lambda s: all_of(*(any_of(one.exists, none_of(one.mine, one.elr, one.unassigned))
+                                  for one in (*s.topics, *s.image)))),
+        always("lemma-batch-makes-the-replay", "the image of a running broker becomes the replay of all records once "
+               "its batch is joined", _made),
+        always("lemma-batch-changes-what-exists", "a batch changes the topic that exists, and deletes what the image "
+               "has", lambda s: {f"topic {n}": _joins(s, n, one) for n, one in enumerate(s.changes)}),
+        always("lemma-batch-is-empty-when-joined", "where no records are to be joined the batch is empty",
+               lambda s: any_of(s.pending, all_of(
+                   s.created == NOBODY, *(none_of(one.changed, one.deleted) for one in s.changes)))),
+        always("lemma-image-has-one-topic", "of the topics of a name an image has one at most, which was created",
+               lambda s: {f"topic {n}": implies(one.exists, all_of(
+                   s.up, s.made > n, none_of(*(other.exists for other in s.image[:n])))) for n, one in
+                   enumerate(s.image)}),
+        always("lemma-old-version-has-no-directory", "before the version has directories no replica is unassigned",
+               lambda s: any_of(s.directories, none_of(s.knows, *(one.unassigned for one in s.topics)))),
+        always("lemma-logs-follow-the-image", "a running broker has the logs of the replicas of its image",
+               lambda s: {f"topic {n}": implies(s.up, all_of(
+                   implies(one.mine, any_of(log.held, log.offline)), implies(any_of(log.held, log.offline), one.mine)))
+                   for n, (one, log) in enumerate(zip(s.image, s.logs, strict=True))}),
+    )  # fmt: skip
+
+
+def _made(s: Images) -> Conjuncts:
+    after = [
+        choose(c.changed, c.topic, choose(c.deleted, Topic(), old)) for c, old in zip(s.changes, s.image, strict=True)
+    ]
+    pairs = zip(after, s.topics, strict=True)
+    return {f"topic {n}": implies(s.up, _alike(one, other)) for n, (one, other) in enumerate(pairs)}
+
+
+def _joins(s: Images, n: int, one: Change) -> Truth:
+    topic, old = s.topics[n].exists, s.image[n].exists
+    return all_of(
+        implies(any_of(one.changed, one.deleted), s.up), implies(one.deleted, all_of(old, none_of(topic, one.changed))),
+        implies(one.changed, all_of(topic, choose(one.based, old, negate(old)))),
+        choose(s.created == n, all_of(one.changed, negate(old)), implies(all_of(s.up, topic), old)),
+    )  # fmt: skip

@@ -328,7 +328,10 @@ def _size(run: ProofRun) -> float:
 def column_heads(columns: Sequence[ProofRun]) -> list[str]:
     """What each column of a system is about: its numbers; where these are equal also its scope and bounds."""
     heads = [run.head() for run in columns]
-    scoped = [f"{h}, scope {run.scope}" if heads.count(h) > 1 else h for h, run in zip(heads, columns, strict=True)]
+    scoped = [
+        f"{h}, scope {run.scope}".lstrip(", ") if heads.count(h) > 1 else h
+        for h, run in zip(heads, columns, strict=True)
+    ]
     return [
         h + "".join(f", {name} {spelled(value)}" for name, value in run.request().bounds.items() if name not in SIZES)
         if scoped.count(h) > 1 else h

@@ -40,7 +40,9 @@ FURTHER = [("directories", "tiny"), ("directories", "small"), ("replication", "t
            ("unclean-recovery", "requests"), ("unclean-recovery", "returning"),
            ("broker-ids", "static"), ("broker-ids", "sessions"), ("broker-ids", "small"),
            ("zk-controller", "pair"), ("zk-controller", "small"),
-           ("zk-jbod", "jobs"), ("zk-jbod", "log"), ("zk-jbod", "writers"), ("zk-jbod", "repair")]  # fmt: skip
+           ("zk-jbod", "jobs"), ("zk-jbod", "log"), ("zk-jbod", "writers"), ("zk-jbod", "repair"),
+           ("features", "tiny"), ("features", "bootstrap"), ("images", "tiny"), ("images", "crashes"),
+           ("heartbeats", "tiny"), ("heartbeats", "defaults")]  # fmt: skip
 """Scopes of the systems that are proven under the right rules only."""
 
 
@@ -86,7 +88,7 @@ def test_no_reachable_state_breaks_a_lemma(case: tuple[str, str, str, dict[str, 
     at = system.setting(scope, bounds, parse(rules))
     result = explore(trace(with_lemmas(system), at), clock=time.perf_counter)
     judged = {found.claim: found.verdict for found in result.verdicts if found.claim != "deadlock"}
-    assert len(judged) == len(system.lemmas(at)) >= 5
+    assert len(judged) == len(system.lemmas(at)) >= 2
     assert [claim for claim, verdict in judged.items() if not isinstance(verdict, UNBROKEN)] == []
     assert not bounds.get("reassignments") or result.fired["reassign"] > 0
 

@@ -19,6 +19,14 @@ SEVERITIES: Mapping[str, str] = {
 }
 """What a finding costs, worst first."""
 
+LIKELIHOODS: Mapping[str, str] = {
+    "ordinary": "ordinary operations and restarts suffice",
+    "fault": "a disk, a machine or a network has to fail",
+    "window": "something has to fail, or to arrive, within milliseconds to seconds",
+    "foreign": "no released broker or tool does it",
+}
+"""What it takes beside the needs of a finding, likely ones first."""
+
 
 @frozen
 class FindingSearch:
@@ -46,6 +54,7 @@ class Finding:
         id: its name on the command line.
         title: what goes wrong, in a sentence.
         severity: a key of SEVERITIES.
+        likely: a key of LIKELIHOODS.
         effect: what an operator sees, and what it costs.
         needs: the faults, acts of operators and configuration without which it does not happen.
         workaround: what an operator can do until a release mends it; by the rules, and tried on no cluster.
@@ -66,6 +75,7 @@ class Finding:
     id: str
     title: str
     severity: str
+    likely: str
     effect: str
     needs: str
     workaround: str
@@ -92,8 +102,9 @@ def _finding(name: str, table: dict[str, Any]) -> Finding:
             raise RegisterError(f"{place}: search names a system and a scope, and refutes a property; write the three")
         without = tuple(table.pop("without", ()))
         search = FindingSearch(*names, table.pop("refutes"), bounds, without)
-    if table.get("severity") not in SEVERITIES:
-        raise RegisterError(f"{place}: severity is {table.get('severity')!r}; write one of {', '.join(SEVERITIES)}")
+    for key, known in (("severity", SEVERITIES), ("likely", LIKELIHOODS)):
+        if table.get(key) not in known:
+            raise RegisterError(f"{place}: {key} is {table.get(key)!r}; write one of {', '.join(known)}")
     return record(Finding, table, place, id=name, search=search)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.conformance.findings.causes import CELLS, DEAR, WHOLE, record
+from kraftcheck.ci.conformance.findings.causes import CELLS, LINES, WHOLE, record
 from kraftcheck.ci.conformance.findings.pairs import choices, needed, recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN
@@ -16,7 +17,7 @@ from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.model.rules.ruleset import MENDED, NEWEST, variants
 from kraftcheck.properties.register.citations import Reference, references
-from kraftcheck.properties.register.findings import FINDINGS, SEVERITIES, Finding
+from kraftcheck.properties.register.findings import FINDINGS, LIKELIHOODS, SEVERITIES, Finding
 from tests.shared.places import DOCS
 
 FOLDER = DOCS / "findings"
@@ -27,13 +28,16 @@ Defects of Kafka's controller and replica logic, worst first. Each row leads to 
 what it needs, the steps, what is expected, what happens, a workaround, the mend, and a test where classes show it.
 
 The column {newest} has the strongest proof. {legend}.
+
+The column likely says what it takes beside the needs. {likely}.
 """
 
 TAIL = """## How they were found
 
 The explorer finds each from the rules of a release: a property is refuted, and the shortest trace becomes a test that
-takes the same steps on the release's own classes. One more search for each finding and release switches off exactly the
-finding's choices: then the property holds, so that nothing else is needed to mend it. `padded-config` alone has no
+takes the same steps on the controller's own classes; where the defect is a broker's, its classes are asked. One more
+search for each finding and release switches off exactly the finding's choices: then the property holds, so that nothing
+else is needed to mend it. `padded-config` alone has no
 search: no explored system has the text of a configuration. Some findings were shown on
 [live clusters](../reference/live-findings.md); a page says what came of each try, or why there was none. Workarounds
 follow from the rules, and were tried on no cluster.
@@ -56,7 +60,7 @@ rules. {cells}
 `python -m kraftcheck.ci.conformance.findings.causes` writes the record.
 
 **Mends.** Each mend, alone and beside each other one, was judged by every property of the newest release: {pairs}
-None breaks a promise that the release keeps. `python -m kraftcheck.ci.conformance.findings.pairs` writes the record.
+`python -m kraftcheck.ci.conformance.findings.pairs` writes the record.
 The rule set `{mended}` is the release with every finding mended. It keeps every promise but those that a release gives
 up on purpose ([verdicts](../reference/verdicts.md)). {needed} What is left between it and right rules is
 [no finding](#no-findings):
@@ -83,15 +87,19 @@ tickets that were among them. Kafka's JIRA as a whole was not: search it for the
 def page() -> str:
     """The text of the first page."""
     newest = known_versions()[-1]
-    lines = [HEAD.format(newest=newest, legend=LEGEND[0].upper() + LEGEND[1:])]
+    likely = "; ".join(f"{name}: {meaning}" for name, meaning in LIKELIHOODS.items()).capitalize()
+    lines = [HEAD.format(newest=newest, legend=LEGEND[0].upper() + LEGEND[1:], likely=likely)]
     for severity, meaning in SEVERITIES.items():
-        lines += [f"## {meaning.capitalize()}\n", f"| finding | {newest} | releases | reported |\n|---|---|---|---|"]
+        lines += [
+            f"## {meaning.capitalize()}\n",
+            f"| finding | {newest} | likely | releases | reported |\n|---|---|---|---|---|",
+        ]
         for finding in FINDINGS:
             if finding.severity == severity:
                 shown = words(finding)
                 title = f"[{finding.title}]({finding.id}.md)"
                 reported = ", ".join(map(_link, references(finding.reported))) if finding.reported else "-"
-                lines.append(f"| {title} | {shown[newest]} | {_span(shown)} | {reported} |")
+                lines.append(f"| {title} | {shown[newest]} | {finding.likely} | {_span(shown)} | {reported} |")
         lines.append("")
     tail = TAIL.format(newest=newest, mended=MENDED, cells=_cells(), pairs=_pairs(), needed=_needed())
     return "\n".join([*lines, tail, *_no_findings()]) + "\n"
@@ -99,20 +107,25 @@ def page() -> str:
 
 def _cells() -> str:
     """How scopes were searched for causes, in sentences."""
-    unknown = {*CELLS} - {(row.system, row.scope) for row in record().broken}
-    whole, dear, left = (", ".join(f"`{' '.join(one)}`" for one in cells) for cells in (WHOLE, DEAR, sorted(unknown)))
-    left = left and f"; each line in {left}"
+    asked = Counter((row.system, row.scope) for row in record().broken)
+    whole, left = (", ".join(f"`{' '.join(one)}`" for one in cells)
+                   for cells in (WHOLE, [cell for cell in CELLS if asked[cell] < len(LINES)]))  # fmt: skip
     return (
         f"Each defect was put there in {whole}; in the other {len(CELLS) - len(WHOLE)} scopes as many were as it takes "
-        f"for each property to have one. The other lines are asked by night in {dear}{left}."
+        f"for each property to have one." + (f" Older lines are asked by night in {left}." if left else "")
     )
 
 
 def _pairs() -> str:
-    """How many mends and pairs of them were judged, as a sentence."""
+    """How many mends and pairs of them were judged, in which scopes, and which are left to the night, in sentences."""
     rows = recorded()
-    left = ", ".join(f"`{' '.join(cell)}`" for cell in CELLS if cell not in {(row.system, row.scope) for row in rows})
-    return f"{sum(row.pairs for row in rows):,} in {len(rows)} scopes." + (f" By night: {left}." if left else "")
+    own, night = [row for row in rows if row.mends], {*CELLS} - {(row.system, row.scope) for row in rows}
+    left = ", ".join(f"`{' '.join(cell)}`" for cell in CELLS if cell in night)
+    return (
+        f"{sum(row.pairs for row in rows):,} in {len(own)} scopes, of which none breaks a promise that the release "
+        f"keeps; in {len(rows) - len(own)} others no mend changes anything. In {len(night)} scopes they are asked by "
+        f"night, an eighth at a time, since each pair is a program of its own to compile: {left}."
+    )
 
 
 def _needed() -> str:

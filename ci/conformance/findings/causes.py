@@ -8,7 +8,6 @@ causes put into right rules, and taken out one by one, the least first, as long 
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -17,18 +16,19 @@ from pathlib import Path
 import attrs
 from attrs import frozen
 
+from kraftcheck.ci.conformance.findings import search
 from kraftcheck.ci.conformance.findings.search import newest_of_lines, recorded
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.run.questions import run_to_end, search_budget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.ci.terminal.files import write_json
+from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.model.rules.ruleset import CHOICES, NEWEST, PRESETS, RELEASES, variant_name
 from kraftcheck.properties.register.findings import FINDINGS
 from kraftcheck.properties.register.verdicts import EVERY
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace
+from kraftcheck.solvers.program.verdict import Trace
 
 PLACE = Path(__file__).parent / "broken.json"
 
@@ -45,13 +45,6 @@ WHOLE: tuple[Cell, ...] = (
     *((system, "tiny") for system in ("elections", "replication", "elr-index", "sessions")), ("directories", "torn"),
 )  # fmt: skip
 """Where each cause is put alone into right rules; elsewhere those are that break the same elsewhere, until one does."""
-
-DEAR: tuple[Cell, ...] = (
-    ("elections", "small"), ("elections", "directories"), ("fair-replication", "small"), ("healing-elections", "small"),
-    ("directories", "small"), ("directories", "metadata"), ("kraft", "tiny"), ("kraft", "moves"), ("kraft", "pair"),
-    ("kraft", "deletion"),
-)  # fmt: skip
-"""Where the newest release alone is asked, of what it refutes by its verdict, and a cause of what is left of that."""
 
 RIGHT = PRESETS["fixed"]
 
@@ -181,7 +174,7 @@ def _is_explained(cause: Cause, claim: str, beside: int) -> bool:
 @cache
 def record() -> Record:
     """The record of the repository."""
-    rows = json.loads(PLACE.read_text(encoding="utf-8"))
+    rows = read_json(PLACE)
     alone = [Alone(**row) for row in rows["alone"]]
     by_place = {(one.rules, one.system, one.scope): one.refuted for one in alone}
     return Record(tuple(Broken(**row) for row in rows["broken"]), by_place)
@@ -194,7 +187,7 @@ def refuted(cell: Cell, rules: str, only: Sequence[str] = ()) -> Steps:
     """What a rule set refutes in a scope; rule sets that make the same program are searched once.
 
     Raises:
-        RuntimeError: where a property is not decided.
+        UndecidedFinding: where a property is not decided.
     """
     system, scope = cell
     traced = program(subject(system, scope, {}, rules, only))
@@ -206,11 +199,8 @@ def refuted(cell: Cell, rules: str, only: Sequence[str] = ()) -> Steps:
 
 def searched(traced: Program, title: str) -> Steps:
     """The refuted properties of a program that is searched; raises as `refuted` does."""
-    found = run_to_end(traced, search_budget(1, default_memory()), True, title)
-    for one in found.verdicts:
-        if one.kind != "sometimes" and not isinstance(one.verdict, Holds | Refuted):
-            raise RuntimeError(f"{title}: {one.claim} is undecided")
-    return {one.claim: _length(one.verdict.trace) for one in found.verdicts if isinstance(one.verdict, Refuted)}
+    found = search.refuted(traced, title, search_budget(1, default_memory()), True)
+    return {claim: _length(trace) for claim, trace in found.items()}
 
 
 def _length(trace: Trace) -> int:
@@ -263,21 +253,18 @@ def _in_turn(release: str, tried: Collection[str], left: Collection[str]) -> Ite
         yield rest.pop(rest.index(best))
 
 
-def observe(cell: Cell, *, is_dear: bool) -> tuple[list[Broken], list[Alone]]:
-    """What each line refutes in a scope, and what causes do alone: each of them, or as many as it takes.
-
-    Where it is dear, the newest release alone: what it refutes is its verdict, and a cause is asked what is left of it.
-    """
+def observe(cell: Cell) -> tuple[list[Broken], list[Alone]]:
+    """What each line refutes in a scope, and what causes do alone: each of them, or as many as it takes."""
     broken, alone = list[Broken](), dict[str, Steps]()
     sets: dict[str, list[Sequence[str]]] = {}
     for row in record().broken:
         for claim, names in row.together.items():
             sets.setdefault(claim, []).append(names)
-    for release in LINES[-1:] if is_dear else LINES:
-        found = verdict_of_newest(cell) if is_dear else refuted(cell, f"kafka-{release}")
+    for release in LINES:
+        found = refuted(cell, f"kafka-{release}")
         left, together = {*found}, dict[str, Sequence[str]]()
         for cause in causes(release) if cell in WHOLE else _in_turn(release, alone.keys(), left):
-            alone[put_back([cause])] = refuted(cell, put_back([cause]), sorted(left) if is_dear else ())
+            alone[put_back([cause])] = refuted(cell, put_back([cause]))
             left -= alone[put_back([cause])].keys()
         for claim in sorted(left):
             together[claim] = _together(release, cell, claim, sets.setdefault(claim, []))
@@ -286,18 +273,13 @@ def observe(cell: Cell, *, is_dear: bool) -> tuple[list[Broken], list[Alone]]:
     return broken, [Alone(rules, *cell, steps) for rules, steps in sorted(alone.items()) if steps]
 
 
-def verdict_of_newest(cell: Cell) -> Steps:
-    """What the newest release refutes in a scope, as `kraftcheck check` compares it."""
-    return {claim: int(verdict.removeprefix("refuted ")) for claim, verdict in EVERY[*cell, NEWEST].items()}
-
-
 def write(names: Sequence[str]) -> None:
     """Write the record of every scope, or of those that are named, as `elections-tiny`; each when it is done."""
-    rows = json.loads(PLACE.read_text(encoding="utf-8")) if names else {"broken": [], "alone": []}
+    rows = read_json(PLACE) if names else {"broken": [], "alone": []}
     for cell in CELLS:
         if names and "-".join(cell) not in names:
             continue
-        broken, alone = observe(cell, is_dear=cell in DEAR)
+        broken, alone = observe(cell)
         print(*cell, *(f"{row.release}: {len(row.refuted)} of them {len(row.together)} together;" for row in broken))
         for name, new in (("broken", broken), ("alone", alone)):
             others = [row for row in rows[name] if (row["system"], row["scope"]) != cell]

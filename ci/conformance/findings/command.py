@@ -13,13 +13,14 @@ import click
 from kraftcheck.ci.conformance.findings.live import SHOWN
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import (
+    PLACE,
     Evidence,
     ReleaseSearch,
     UndecidedFinding,
     newest_of_lines,
-    record,
     recorded,
     search,
+    write_rows,
 )
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.cases import RELEASES as BROKER_RELEASES
@@ -308,7 +309,7 @@ def write_evidence(names: Sequence[str]) -> None:
         observed = evidence_of(Build(release), of_release, asked)
         rows |= {(row.finding, release): row for row in observed}
         print(f"{release}: {sum(one.trace is not None for one in of_release)} of {len(of_release)} findings")
-    record(rows[one.id, release] for release in known_versions() for one in SEARCHED)
+    write_rows(PLACE, (rows[one.id, release] for release in known_versions() for one in SEARCHED))
 
 
 if __name__ == "__main__":

@@ -12,17 +12,16 @@ import json
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
-from attrs import asdict, frozen
+from attrs import frozen
 
 from kraftcheck.ci.conformance.cluster.processes import ClusterError, fresh_cluster
 from kraftcheck.ci.conformance.findings.held_scenarios import BY_RULES
 from kraftcheck.ci.conformance.findings.process_scenarios import BY_PROCESSES
 from kraftcheck.ci.conformance.findings.scenario import Fact, Outcome, Scenario
 from kraftcheck.ci.conformance.findings.scenarios import BY_REQUESTS
-from kraftcheck.ci.terminal.files import read_json, write_json
+from kraftcheck.ci.conformance.findings.search import rows_of, write_rows
 from kraftcheck.ci.terminal.refusal import Refusal
 
 SCENARIOS = {**BY_REQUESTS, **BY_PROCESSES, **BY_RULES}
@@ -53,15 +52,13 @@ def observation(name: str, version: str, date: str, outcome: Outcome) -> Observa
 
 def observations(path: Path = OBSERVED) -> tuple[Observation, ...]:
     """Every entry, in the order of the file."""
-    rows: list[dict[str, Any]] = read_json(path)
-    return tuple(Observation(**row) for row in rows)
+    return tuple(rows_of(path, Observation))
 
 
 def record(new: Observation, path: Path = OBSERVED) -> None:
     """Put an entry in the place of an earlier one of its scenario and release."""
     kept = [one for one in observations(path) if (one.finding, one.release) != (new.finding, new.release)]
-    entries = sorted([*kept, new], key=lambda one: (one.finding, one.release))
-    write_json(str(path), [asdict(one) for one in entries])
+    write_rows(path, sorted([*kept, new], key=lambda one: (one.finding, one.release)))
 
 
 def text(one: Observation) -> str:

@@ -10,17 +10,16 @@ choice at a time is put back: it is needed where a promise breaks that held.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
 from pathlib import Path
 
-from attrs import asdict, evolve, frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.conformance.findings.causes import CELLS, Cell, refuted, searched
+from kraftcheck.ci.conformance.findings.search import rows_of, write_rows
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import CHOICES, MENDED, NEWEST, PRESETS, variant_name, without
 from kraftcheck.properties.register.findings import BY_ID, FINDINGS
@@ -76,7 +75,7 @@ def broken(cell: Cell, pair: Pair) -> list[str]:
     """The properties that a pair of mends refutes in a scope, and the release as it is does not.
 
     Raises:
-        RuntimeError: where a property is not decided.
+        UndecidedFinding: where a property is not decided.
     """
     return sorted(refuted(cell, mended(pair)).keys() - refuted(cell, NEWEST).keys())
 
@@ -90,8 +89,7 @@ def judge(cell: Cell) -> Pairs:
 
 def recorded() -> tuple[Pairs, ...]:
     """The record of the repository."""
-    rows = json.loads(PLACE.read_text(encoding="utf-8"))
-    return tuple(Pairs(**{**row, "mends": tuple(row["mends"])}) for row in rows)
+    return tuple(rows_of(PLACE, Pairs))
 
 
 @frozen
@@ -121,7 +119,7 @@ def steps_with(choice: str, place: Needed) -> int | None:
     """The length of the trace of a property of the mended release with a choice put back; None where it holds.
 
     Raises:
-        RuntimeError: where it is not decided.
+        UndecidedFinding: where it is not decided.
     """
     rules = f"{MENDED}+{choice}" if choice else MENDED
     chosen = subject(place.system, place.scope, place.bounds, rules, only=(place.property,))
@@ -147,17 +145,17 @@ def need(choice: str) -> Needed | None:
 
 def needed() -> tuple[Needed, ...]:
     """The record of the repository: the choices that no other mend makes up for."""
-    return tuple(Needed(**row) for row in json.loads(NEEDED.read_text(encoding="utf-8")))
+    return tuple(rows_of(NEEDED, Needed))
 
 
 def write(names: Sequence[str]) -> None:
     """Write the record of every scope, or of those that are named; each when it is done."""
     for cell in _chosen(names):
         rows = [row for row in recorded() if (row.system, row.scope) != cell] + [judge(cell)]
-        write_json(str(PLACE), list(map(asdict, rows)))
+        write_rows(PLACE, rows)
         print(rows[-1])
     if not names or "needed" in names:
-        write_json(str(NEEDED), [asdict(row) for row in map(need, choices()) if row is not None])
+        write_rows(NEEDED, filter(None, map(need, choices())))
 
 
 def _chosen(names: Sequence[str]) -> Iterator[Cell]:

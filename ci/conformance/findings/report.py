@@ -20,7 +20,7 @@ from kraftcheck.model.partition.registration import local_name
 from kraftcheck.model.register import content
 from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.properties.register.citations import Reference, references
-from kraftcheck.properties.register.findings import SEVERITIES, Finding, FindingSearch
+from kraftcheck.properties.register.findings import LIKELIHOODS, SEVERITIES, Finding, FindingSearch
 
 SEARCHED_IN = "pull requests and issues of public repositories, and web pages, on 29 and 30 November 2026"
 """Where reports were searched, and when; the first page of the findings says what that leaves out."""
@@ -35,9 +35,9 @@ METHOD = re.compile(r"[A-Z]\w+\.[a-z]\w+")
 """A method as findings name it."""
 
 LEGEND = (
-    f"{LIVE}: shown on a cluster of the release; {CLASSES}: its own classes take the steps of the trace; {RULES}: the "
-    f"rules of the release show it, and its classes were not asked, or it is no event of theirs; {ABSENT}: its rules "
-    f"do not show it; {NOT_RUN}: neither searched nor run"
+    f"{LIVE}: shown on a cluster of the release; {CLASSES}: the controller's classes take the steps of the trace, or "
+    f"a broker's do what is said of them; {RULES}: the rules of the release show it, and its classes were not asked; "
+    f"{ABSENT}: its rules do not show it; {NOT_RUN}: neither searched nor run"
 )
 """What the words about a release mean."""
 
@@ -133,7 +133,7 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
         f"{text} {', '.join(shown_in)}" for one, text in IN_FULL.items()
         if (shown_in := [release for release, found in words(finding).items() if found == one])
     ).capitalize() + ".\n"  # fmt: skip
-    yield f"**Needs.** {finding.needs}\n"
+    yield f"**Needs.** {finding.needs} {LIKELIHOODS[finding.likely].capitalize()}.\n"
     shown = [row for row in rows.values() if row is not None and row.steps is not None]
     if finding.search is not None and shown:
         yield from _steps(finding, shown[-1])

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import attrs
 from attrs import frozen
 
 from kraftcheck.ci.run.questions import run_to_end
 from kraftcheck.ci.systems.subject import Subject, program, subject
-from kraftcheck.ci.terminal.files import write_json
+from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.model.rules.ruleset import without
 from kraftcheck.properties.register.findings import Finding, FindingSearch
-from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace
 
@@ -83,15 +83,33 @@ def search(finding: Finding, release: str, budget: SearchBudget, quiet: bool) ->
         Interrupted: when a signal stopped it.
     """
     chosen = subject_of(finding, rules_of(finding, release))
-    traced = program(chosen)
-    stated = any(claim.id == wanted(finding).property for claim in traced.claims)  # Some need ELR, as 3.9 has not.
-    trace = _counterexample(finding, run_to_end(traced, budget, quiet, finding.id), chosen) if stated else None
+    traced, claim = program(chosen), wanted(finding).property
+    trace = refuted(traced, finding.id, budget, quiet, (claim,)).get(claim)
     suffices = None
     if trace is not None:
         mended = subject_of(finding, rules_of(finding, release, *finding.switches))
-        ended = run_to_end(program(mended), budget, quiet, finding.id)
-        suffices = _counterexample(finding, ended, mended) is None
+        suffices = claim not in refuted(program(mended), finding.id, budget, quiet, (claim,))
     return ReleaseSearch(finding, release, chosen, traced, trace, suffices)
+
+
+def refuted(
+    traced: Program, title: str, budget: SearchBudget, quiet: bool, only: Sequence[str] = ()
+) -> dict[str, Trace]:
+    """The refuted properties of a program, or of those that are named, with their traces.
+
+    Raises:
+        UndecidedFinding: where one of them is not decided.
+        Interrupted: when a signal stopped the search.
+    """
+    traces: dict[str, Trace] = {}
+    for one in run_to_end(traced, budget, quiet, title).verdicts:
+        if one.kind == "sometimes" or (only and one.claim not in only):
+            continue
+        if isinstance(one.verdict, Refuted):
+            traces[one.claim] = one.verdict.trace
+        elif not isinstance(one.verdict, Holds):
+            raise UndecidedFinding(f"{title}: {one.claim} is {type(one.verdict).__name__.lower()}")
+    return traces
 
 
 def wanted(finding: Finding) -> FindingSearch:
@@ -108,15 +126,6 @@ def subject_of(finding: Finding, rules: str) -> Subject:
     if all(claim.id != place.property for claim in whole.system.properties(whole.setting)):
         return whole
     return subject(place.system, place.scope, place.bounds, rules, only=(place.property,))
-
-
-def _counterexample(finding: Finding, result: Exploration, chosen: Subject) -> Trace | None:
-    (verdict,) = (one.verdict for one in result.verdicts if one.claim == wanted(finding).property)
-    if isinstance(verdict, Refuted):
-        return verdict.trace
-    if isinstance(verdict, Holds):
-        return None
-    raise UndecidedFinding(f"{finding.id}: {chosen.title()}: {type(verdict).__name__.lower()}")
 
 
 PLACE = Path(__file__).parent / "evidence.json"
@@ -152,16 +161,18 @@ class Evidence:
 
 def recorded() -> dict[tuple[str, str], Evidence]:
     """The recorded evidence by finding and release."""
-    rows = json.loads(PLACE.read_text(encoding="utf-8"))
-    listed = [Evidence(**{**row, "events": tuple(row["events"])}) for row in rows]
-    return {(row.finding, row.release): row for row in listed}
+    return {(row.finding, row.release): row for row in rows_of(PLACE, Evidence)}
 
 
-def record(rows: Iterable[Evidence]) -> None:
-    """Write the evidence, whole."""
-    write_json(str(PLACE), [attrs.asdict(row, filter=_is_said) for row in rows])
+Row = TypeVar("Row")
 
 
-def _is_said(field: attrs.Attribute[object], value: object) -> bool:
-    """What a row of the file has: nothing is said of lassos where there is none."""
-    return field.name != "for_ever" or value is not None
+def rows_of(path: Path, kind: Callable[..., Row]) -> list[Row]:
+    """The rows of a record, lists in their fields as tuples."""
+    tables = (row.items() for row in read_json(path))
+    return [kind(**{key: tuple(one) if isinstance(one, list) else one for key, one in row}) for row in tables]
+
+
+def write_rows(path: Path, rows: Iterable[Any]) -> None:
+    """Write a record, whole; nothing is said of a field that has its default."""
+    write_json(str(path), [attrs.asdict(row, filter=lambda field, value: value != field.default) for row in rows])

@@ -12,7 +12,7 @@ import pytest
 from kraftcheck.ci.conformance.findings.command import ask, differences, observe
 from kraftcheck.ci.conformance.findings.live import SCENARIOS, SHOWN, observations
 from kraftcheck.ci.conformance.findings.report import EVENTS, METHOD, in_words, told_in
-from kraftcheck.ci.conformance.findings.search import Evidence, record, recorded, rules_of, search, wanted
+from kraftcheck.ci.conformance.findings.search import Evidence, recorded, rules_of, search, wanted, write_rows
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.cases import CASES
 from kraftcheck.ci.conformance.kafka.jars import known_versions
@@ -181,7 +181,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path, monkeypatch: pytest.
     """Rows that are recorded are the rows that are read."""
     monkeypatch.setattr("kraftcheck.ci.conformance.findings.search.PLACE", tmp_path / "evidence.json")
     rows = [Evidence("f", "4.4.0", None, None, None, ()), Evidence("f", "4.1.2", 1, True, SHOWN, ("a()",), 0)]
-    record(rows)
+    write_rows(tmp_path / "evidence.json", rows)
     assert recorded() == {(row.finding, row.release): row for row in rows}
 
 

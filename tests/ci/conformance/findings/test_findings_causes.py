@@ -7,7 +7,6 @@ import pytest
 
 from kraftcheck.ci.conformance.findings.causes import (
     CELLS,
-    DEAR,
     LINES,
     WHOLE,
     Alone,
@@ -19,7 +18,6 @@ from kraftcheck.ci.conformance.findings.causes import (
     put_back,
     record,
     refuted,
-    verdict_of_newest,
 )
 from kraftcheck.model.rules.ruleset import MENDED, NEWEST
 from kraftcheck.properties.register.findings import FINDINGS
@@ -27,7 +25,10 @@ from kraftcheck.properties.register.verdicts import EVERY
 from tests.shared.commands import kraftcheck
 
 RECORD = record()
-RECORDED = tuple(dict.fromkeys((row.system, row.scope) for row in RECORD.broken))
+ASKED = {cell: [row.release for row in RECORD.broken if (row.system, row.scope) == cell] for cell in CELLS}
+LEFT = [cell for cell, releases in ASKED.items() if len(releases) < len(LINES)]
+"""The scopes in which some lines are left to the night."""
+
 NEWEST_RELEASE = NEWEST.removeprefix("kafka-")
 
 AT_EACH_CHANGE = (("sessions", "tiny"),)
@@ -43,12 +44,9 @@ def slow(cells: tuple[Cell, ...], quick: tuple[Cell, ...]) -> list[object]:
 
 
 def test_every_refuted_property_has_a_finding_or_a_reason() -> None:
-    """Of the newest release of each line no refuted property is of a third kind, in any scope that was searched."""
+    """Of the newest release of each line no refuted property is of a third kind; the night asks older lines."""
     assert RECORD.unexplained() == []
-    assert [(row.release, row.system, row.scope) for row in RECORD.broken] == [
-        (release, *cell) for cell in RECORDED for release in (LINES[-1:] if cell in DEAR else LINES)
-    ]
-    assert {*CELLS} - {*RECORDED} <= {*DEAR}
+    assert {cell: [*LINES[len(LINES) - len(releases) :]] for cell, releases in ASKED.items()} == ASKED
 
 
 @pytest.mark.parametrize(
@@ -68,8 +66,10 @@ def test_a_third_kind_is_named(row: Broken, kind: str) -> None:
 
 def test_the_newest_release_refutes_what_its_verdicts_say() -> None:
     """The record has the properties and lengths of the expected verdicts, which `kraftcheck check` compares."""
-    newest = {(row.system, row.scope): row.refuted for row in RECORD.broken if row.release == NEWEST_RELEASE}
-    assert newest == {cell: verdict_of_newest(cell) for cell in RECORDED}
+    for row in RECORD.broken:
+        if row.release == NEWEST_RELEASE:
+            said = EVERY[row.system, row.scope, NEWEST]
+            assert {claim: f"refuted {steps}" for claim, steps in row.refuted.items()} == said
 
 
 def test_what_the_mended_release_refutes_has_no_finding() -> None:
@@ -87,7 +87,7 @@ def test_a_finding_page_says_what_it_breaks() -> None:
     assert "- `sessions tiny`: `fenced-broker-may-return` 2" in text
 
 
-@pytest.mark.parametrize("cell", slow(RECORDED, IN_SECONDS))
+@pytest.mark.parametrize("cell", slow(CELLS, IN_SECONDS))
 def test_lines_refute_what_is_recorded(cell: Cell) -> None:
     """The newest release of each line refutes what is recorded, in as many steps."""
     rows = [row for row in RECORD.broken if (row.system, row.scope) == cell]
@@ -99,20 +99,16 @@ def test_lines_refute_what_is_recorded(cell: Cell) -> None:
 @pytest.mark.parametrize("cell", slow(WHOLE, AT_EACH_CHANGE))
 def test_the_record_is_derived(cell: Cell) -> None:
     """The rows of a scope are what searches say: of each line, of each cause alone, and of causes together."""
-    broken, alone = observe(cell, is_dear=False)
+    broken, alone = observe(cell)
     assert broken == [row for row in RECORD.broken if (row.system, row.scope) == cell]
     assert alone == _alone(cell)
 
 
-@pytest.mark.parametrize("cell", slow(RECORDED, IN_SECONDS))
+@pytest.mark.parametrize("cell", slow(CELLS, IN_SECONDS))
 def test_causes_break_what_is_recorded(cell: Cell) -> None:
-    """In right rules each recorded cause refutes alone what is recorded, and causes together their property.
-
-    Where it is dear, a cause was asked some of its properties.
-    """
+    """In right rules each recorded cause refutes alone what is recorded, and causes together their property."""
     for one in _alone(cell):
-        only = sorted(one.refuted) if cell in DEAR else ()
-        assert refuted(cell, one.rules, only) == one.refuted, one.rules
+        assert refuted(cell, one.rules) == one.refuted, one.rules
     for row in RECORD.broken:
         for claim, names in row.together.items() if (row.system, row.scope) == cell else ():
             together = [cause for cause in causes(row.release) if cause.name in names]
@@ -120,10 +116,10 @@ def test_causes_break_what_is_recorded(cell: Cell) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", DEAR, ids="-".join)
-def test_there_is_no_third_kind_in_dear_scopes(cell: Cell) -> None:
-    """By night each line is explored where the record has the newest release alone, and each property has a cause."""
-    broken, alone = observe(cell, is_dear=False)
+@pytest.mark.parametrize("cell", LEFT, ids="-".join)
+def test_there_is_no_third_kind_in_what_is_left(cell: Cell) -> None:
+    """By night each line is explored where the record has not all of them, and each property has a cause."""
+    broken, alone = observe(cell)
     assert Record(tuple(broken), {(one.rules, one.system, one.scope): one.refuted for one in alone}).unexplained() == []
 
 

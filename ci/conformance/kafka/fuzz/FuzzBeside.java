@@ -3,6 +3,7 @@ package org.apache.kafka.controller;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
 import java.util.AbstractMap.SimpleImmutableEntry;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -41,11 +42,16 @@ import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopicCon
 import org.apache.kafka.common.message.CreateTopicsResponseData;
 import org.apache.kafka.common.message.RequestHeaderData;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
+import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.RegisterControllerRecord;
+import org.apache.kafka.common.metadata.RemoveTopicRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Message;
+import org.apache.kafka.common.protocol.ObjectSerializationCache;
 import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.image.writer.ImageWriterOptions;
@@ -66,6 +72,7 @@ final class FuzzBeside {
     private static final Pattern ID = Pattern.compile("(?<![\\w-])[\\w-]{21}[AQgw](?![\\w-])");
     private static final Pattern RUN = Pattern.compile("x{100,}");
     private static final String ABSENT = "absent";
+    private static final long UNCOMMITTED = 1_000_000;
     private static final String LONG = "x".repeat(32767);
 
     private static final List<Class<?>> REFUSALS = List.of(Void.class, InvalidConfigurationException.class,
@@ -131,6 +138,8 @@ final class FuzzBeside {
 
     static String text(FuzzDriver.Controller controller) {
         FuzzBeside asked = new FuzzBeside(controller);
+        asked.askWritten(controller);
+        asked.askReverted();
         for (Class<?> refusal : REFUSALS) {
             asked.operator.refusal = refusal;
             String head = refusal == Void.class ? "" : "refused by " + refusal.getSimpleName() + " ";
@@ -143,8 +152,53 @@ final class FuzzBeside {
         asked.askPartitions();
         asked.askBrokers();
         asked.askCluster(controller);
-        String named = ID.matcher(asked.answer).replaceAll(found -> asked.number(found.group()));
-        return RUN.matcher(named.replace('\n', ' ')).replaceAll(found -> found.group().length() + " x");
+        return RUN.matcher(asked.named(asked.answer).replace('\n', ' ')).replaceAll(found -> found.group().length() + " x");
+    }
+
+    private String named(CharSequence text) {
+        return ID.matcher(text).replaceAll(found -> number(found.group()));
+    }
+
+    /** What the requests before have written, whose order a rule is of: versions, bytes, and whether all or nothing. */
+    private void askWritten(FuzzDriver.Controller controller) {
+        int number = 0;
+        for (Map.Entry<String, ControllerResult<?>> one : controller.written) {
+            ask("written " + number++ + " by " + one.getKey(), () -> (one.getValue().isAtomic() ? "all or nothing " : "")
+                + one.getValue().records().stream().map(this::serialized).sorted().toList());
+        }
+    }
+
+    /** A record as it goes to the log; one whose version has no place for what it says does not. */
+    private String serialized(ApiMessageAndVersion record) {
+        ObjectSerializationCache cache = new ObjectSerializationCache();
+        ByteBuffer bytes = ByteBuffer.allocate(record.message().size(cache, record.version()));
+        record.message().write(new ByteBufferAccessor(bytes), cache, record.version());
+        return named(text(record)) + " in " + bytes.position() + " bytes";
+    }
+
+    /** What is replayed, and then not committed, is as if it had never been. */
+    private void askReverted() {
+        List<Uuid> known = new ArrayList<>(topics);
+        Uuid another = new Uuid(0, 4712);
+        known.add(another);
+        ask("reverted", () -> {
+            String before = state(known);
+            TourRelease.createSnapshot(managers.snapshots, UNCOMMITTED);
+            managers.replay(new TopicRecord().setTopicId(another).setName("uncommitted"), UNCOMMITTED);
+            managers.replay(new PartitionRecord().setTopicId(another).setPartitionId(0).setReplicas(List.of(1))
+                .setIsr(List.of(1)).setLeader(1), UNCOMMITTED);
+            managers.replay(new ConfigRecord().setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName("uncommitted")
+                .setName(ControlManagers.MIN_ISR).setValue("2"), UNCOMMITTED);
+            if (!topics.isEmpty()) managers.replay(new RemoveTopicRecord().setTopicId(topics.get(0)), UNCOMMITTED);
+            String between = state(known);
+            managers.snapshots.revertToSnapshot(UNCOMMITTED);
+            return !between.equals(before) + " " + state(known).equals(before);
+        });
+    }
+
+    private String state(List<Uuid> known) throws Exception {
+        return FuzzRecords.image(managers.replication, known) + text(call(managers.configs, "getConfigs",
+            new ConfigResource(ConfigResource.Type.TOPIC, "uncommitted")));
     }
 
     /** A topic by its number; ids that are drawn for what is not created are of no interest. */
@@ -170,7 +224,9 @@ final class FuzzBeside {
     /** Topics have their numbers before anything is ordered, for their ids are drawn. */
     private String text(Object value) {
         if (value instanceof Uuid id) return number(id.toString());
-        if (value instanceof ControllerResult<?> result) return text(result.response()) + " " + text(result.records());
+        if (value instanceof ControllerResult<?> result) {
+            return text(result.response()) + (result.isAtomic() ? " all or nothing " : " ") + text(result.records());
+        }
         if (value instanceof ApiError error) return error.error().name();
         if (value instanceof ResultOrError<?> one) return one.isError() ? text(one.error()) : text(one.result());
         if (value instanceof ApiMessageAndVersion record) return record.message() + " of version " + record.version();
@@ -262,6 +318,15 @@ final class FuzzBeside {
                     call(managers.configs, "describeConfigs", Long.MAX_VALUE, Map.of(resource, keys)));
             }
         }
+        Map<ConfigResource, Object> all = new LinkedHashMap<>();
+        List<ConfigResource> several = resources();
+        names.stream().skip(1).forEach(name -> several.add(new ConfigResource(ConfigResource.Type.TOPIC, name)));
+        for (Map<String, Object> change : changes) {
+            several.forEach(one -> all.put(one, change));
+            ask(head + "incrementalAlterConfigs of all " + change, () -> gained(managers.configs, "incrementalAlterConfigs", all));
+        }
+        several.forEach(one -> all.put(one, wholes.get(1)));
+        ask(head + "legacyAlterConfigs of all", () -> gained(managers.configs, "legacyAlterConfigs", all));
     }
 
     private ControllerRequestContext context(ApiKeys key) {
@@ -307,8 +372,7 @@ final class FuzzBeside {
                 return result;
             });
         }
-        ask(head + "deleteTopics", () -> managers.replication.deleteTopics(context(ApiKeys.DELETE_TOPICS), List.copyOf(topics))
-            .response());
+        ask(head + "deleteTopics", () -> managers.replication.deleteTopics(context(ApiKeys.DELETE_TOPICS), List.copyOf(topics)));
     }
 
     /** How many partitions a request may add, in sum. */

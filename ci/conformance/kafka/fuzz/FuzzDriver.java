@@ -80,17 +80,24 @@ public final class FuzzDriver {
     /** What an event decided: its reply, its records, and a broker whose controlled shutdown goes on. */
     static final class Decision {
         final String reply;
+        final ControllerResult<?> result;
         final List<ApiMessageAndVersion> records;
         final int leaving;
 
-        Decision(String reply, List<ApiMessageAndVersion> records, int leaving) {
+        Decision(String reply, ControllerResult<?> result, int leaving) {
             this.reply = reply;
-            this.records = records;
+            this.result = result;
+            this.records = result.records();
             this.leaving = leaving;
         }
 
-        Decision(String reply, List<ApiMessageAndVersion> records) {
-            this(reply, records, -1);
+        Decision(String reply, ControllerResult<?> result) {
+            this(reply, result, -1);
+        }
+
+        /** An answer that writes nothing. */
+        Decision(String reply) {
+            this(reply, ControllerResult.of(List.of(), null));
         }
     }
 
@@ -101,6 +108,7 @@ public final class FuzzDriver {
         final Map<String, VersionRange> supported = TourRelease.supportedFeatures();
         private final Stream stream = new Stream();
         private final List<ApiMessage> log = new ArrayList<>();
+        final List<Map.Entry<String, ControllerResult<?>>> written = new ArrayList<>();
         private boolean halted = false;
         final FuzzBeside.Operator operator = new FuzzBeside.Operator();
         ControlManagers managers;
@@ -153,6 +161,7 @@ public final class FuzzDriver {
                 failOver();
                 return "resign#" + e;
             }
+            written.add(Map.entry(words[0], decided.result));
             try {
                 decided.records.forEach(record -> append(record.message()));
             } catch (RuntimeException e) {
@@ -179,6 +188,7 @@ public final class FuzzDriver {
                     failOver();
                     return "resign#" + e;
                 }
+                written.add(Map.entry(balance ? "balance" : "unclean", result));
                 try {
                     result.records().forEach(record -> append(record.message()));
                 } catch (RuntimeException e) {
@@ -202,20 +212,20 @@ public final class FuzzDriver {
                 case "register": return register(words);
                 case "heartbeat": return heartbeat(words);
                 case "unregister":
-                    return new Decision("", managers.replication.unregisterBroker(Integer.parseInt(words[1])).records());
+                    return new Decision("", managers.replication.unregisterBroker(Integer.parseInt(words[1])));
                 case "wait":
                     clock.sleep(Long.parseLong(words[1]));
-                    return new Decision("", List.of());
-                case "session-check": return new Decision("", managers.replication.maybeFenceOneStaleBroker().records());
+                    return new Decision("");
+                case "session-check": return new Decision("", managers.replication.maybeFenceOneStaleBroker());
                 case "fail-over":
                     failOver();
-                    return new Decision("", List.of());
+                    return new Decision("");
                 case "elr": return switchElr(words[1].equals("on"));
                 case "config": return alterConfig(words);
                 case "image": return new Decision(managers.replication.areSomePartitionsLeaderless() + " "
                     + managers.replication.arePartitionLeadersImbalanced() + ";"
-                    + FuzzRecords.image(managers.replication, topics), List.of());
-                case "beside": return new Decision(FuzzBeside.text(this), List.of());
+                    + FuzzRecords.image(managers.replication, topics));
+                case "beside": return new Decision(FuzzBeside.text(this));
                 default: return FuzzRequests.decide(words, managers.replication, topics);
             }
         }
@@ -227,13 +237,15 @@ public final class FuzzDriver {
                 .setLogDirs(FuzzRequests.directories(words[3]))
                 .setPreviousBrokerEpoch(Long.parseLong(words[4]))
                 .setRack(words[5].equals("-") ? null : words[5]);
+            request.listeners().add(new BrokerRegistrationRequestData.Listener().setName("CLIENTS")
+                .setHost("broker" + words[1]).setPort(9092).setSecurityProtocol((short) 1));
             supported.forEach((name, range) -> request.features().add(
                 new BrokerRegistrationRequestData.Feature().setName(name)
                     .setMinSupportedVersion(range.min()).setMaxSupportedVersion(range.max())));
             FinalizedControllerFeatures finalized = new FinalizedControllerFeatures(
                 managers.features.finalizedFeatures(Long.MAX_VALUE).featureMap(), nextOffset());
             var result = TourRelease.register(managers.cluster, request, nextOffset(), finalized);
-            return new Decision(String.valueOf(result.response().epoch()), result.records());
+            return new Decision(String.valueOf(result.response().epoch()), result);
         }
 
         /** As QuorumController does it: contact counts at once, the rest is an event. */
@@ -255,7 +267,7 @@ public final class FuzzDriver {
             var reply = result.response();
             String text = reply.isCaughtUp() + "," + reply.isFenced() + "," + reply.inControlledShutdown() + ","
                 + reply.shouldShutDown();
-            return new Decision(text, result.records(), reply.inControlledShutdown() ? broker : -1);
+            return new Decision(text, result, reply.inControlledShutdown() ? broker : -1);
         }
 
         @SuppressWarnings("unchecked")
@@ -263,7 +275,7 @@ public final class FuzzDriver {
             Map<String, UpgradeType> types = on ? Map.of() : Map.of(ELR_FEATURE, UpgradeType.SAFE_DOWNGRADE);
             var result = (ControllerResult<ApiError>) ControlManagers.call(
                 managers.configs, "updateFeatures", Map.of(ELR_FEATURE, (short) (on ? 1 : 0)), types);
-            return new Decision(result.response().error().name(), result.records());
+            return new Decision(result.response().error().name(), result);
         }
 
         @SuppressWarnings("unchecked")
@@ -276,7 +288,7 @@ public final class FuzzDriver {
             var result = (ControllerResult<Map<ConfigResource, ApiError>>) ControlManagers.call(
                 managers.configs, "incrementalAlterConfigs", Map.of(resource, Map.of(words[3], change)));
             ApiError error = result.response().get(resource);
-            return new Decision(error.error().name(), result.records());
+            return new Decision(error.error().name(), result);
         }
     }
 }

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
@@ -67,6 +68,12 @@ final class FuzzRequests {
         return known < topics.size() ? topics.get(known) : new Uuid(9, known);
     }
 
+    /** The last of the rows where the next belongs to it, else another one: so do clients put theirs together. */
+    private static <T> T joining(List<T> rows, Predicate<T> same, T another) {
+        if (rows.isEmpty() || !same.test(rows.get(rows.size() - 1))) rows.add(another);
+        return rows.get(rows.size() - 1);
+    }
+
     private static String error(short code) {
         return Errors.forCode(code).name();
     }
@@ -94,13 +101,13 @@ final class FuzzRequests {
         var result = (ControllerResult<?>) ControlManagers.call(replication, "createTopics",
             context(ApiKeys.CREATE_TOPICS), request, Set.of());
         var row = ((CreateTopicsResponseData) result.response()).topics().find(words[1]);
-        return new FuzzDriver.Decision(error(row.errorCode()), result.records());
+        return new FuzzDriver.Decision(error(row.errorCode()), result);
     }
 
     private static FuzzDriver.Decision delete(String[] words, ReplicationControlManager replication, List<Uuid> topics) {
         Uuid id = topic(words[1], topics);
         var result = replication.deleteTopics(context(ApiKeys.DELETE_TOPICS), List.of(id));
-        return new FuzzDriver.Decision(result.response().get(id).error().name(), result.records());
+        return new FuzzDriver.Decision(result.response().get(id).error().name(), result);
     }
 
     private static FuzzDriver.Decision grow(String[] words, ReplicationControlManager replication) {
@@ -114,7 +121,7 @@ final class FuzzRequests {
             topic.setAssignments(given);
         }
         var result = replication.createPartitions(context(ApiKeys.CREATE_PARTITIONS), List.of(topic));
-        return new FuzzDriver.Decision(error(result.response().get(0).errorCode()), result.records());
+        return new FuzzDriver.Decision(error(result.response().get(0).errorCode()), result);
     }
 
     /** Words: broker, its epoch, then rows of topic, index, leader epoch, partition epoch, recovery state, members. */
@@ -129,16 +136,17 @@ final class FuzzRequests {
                 wanted.add(new AlterPartitionRequestData.BrokerState().setBrokerId(Integer.parseInt(pair[0]))
                     .setBrokerEpoch(Long.parseLong(pair[1])));
             }
-            request.topics().add(new AlterPartitionRequestData.TopicData().setTopicId(topic(row[0], topics))
-                .setPartitions(List.of(new AlterPartitionRequestData.PartitionData()
+            Uuid id = topic(row[0], topics);
+            joining(request.topics(), one -> one.topicId().equals(id), new AlterPartitionRequestData.TopicData().setTopicId(id))
+                .partitions().add(new AlterPartitionRequestData.PartitionData()
                     .setPartitionIndex(Integer.parseInt(row[1])).setLeaderEpoch(Integer.parseInt(row[2]))
                     .setPartitionEpoch(Integer.parseInt(row[3])).setLeaderRecoveryState(Byte.parseByte(row[4]))
-                    .setNewIsrWithEpochs(wanted))));
+                    .setNewIsrWithEpochs(wanted));
         }
         var result = replication.alterPartition(context(ApiKeys.ALTER_PARTITION), request);
-        String reply = result.response().topics().stream().map(row -> altered(row.partitions().get(0)))
-            .collect(Collectors.joining(","));
-        return new FuzzDriver.Decision(reply, result.records());
+        String reply = result.response().topics().stream().flatMap(row -> row.partitions().stream())
+            .map(FuzzRequests::altered).collect(Collectors.joining(","));
+        return new FuzzDriver.Decision(reply, result);
     }
 
     /** The error, and without one the partition as the leader is told it is. */
@@ -164,7 +172,7 @@ final class FuzzRequests {
         replication.listPartitionReassignments(asked, Long.MAX_VALUE).topics().forEach(topic ->
             topic.partitions().forEach(row -> rows.add(topic.name() + "/" + row.partitionIndex() + "="
                 + joined(row.removingReplicas()) + "/" + joined(row.addingReplicas()) + "/" + joined(row.replicas()))));
-        return new FuzzDriver.Decision(String.join(",", rows), List.of());
+        return new FuzzDriver.Decision(String.join(",", rows));
     }
 
     /** Words: rows of topic, index, and replicas or `cancel`; then whether the replication factor may change. */
@@ -178,12 +186,13 @@ final class FuzzRequests {
             String[] row = text.split("/");
             ReassignablePartition wanted = new ReassignablePartition().setPartitionIndex(Integer.parseInt(row[1]))
                 .setReplicas(row[2].equals("cancel") ? null : ids(row[2]));
-            request.topics().add(new ReassignableTopic().setName(row[0]).setPartitions(List.of(wanted)));
+            joining(request.topics(), one -> one.name().equals(row[0]), new ReassignableTopic().setName(row[0]))
+                .partitions().add(wanted);
         }
         var result = replication.alterPartitionReassignments(request);
-        String reply = result.response().responses().stream().map(row -> error(row.partitions().get(0).errorCode()))
-            .collect(Collectors.joining(","));
-        return new FuzzDriver.Decision(reply, result.records());
+        String reply = result.response().responses().stream().flatMap(row -> row.partitions().stream())
+            .map(row -> error(row.errorCode())).collect(Collectors.joining(","));
+        return new FuzzDriver.Decision(reply, result);
     }
 
     /** Words: the type, then rows of topic and index, or `all`. */
@@ -194,15 +203,16 @@ final class FuzzRequests {
         } else {
             for (String text : words[2].split(";")) {
                 String[] row = text.split("/");
-                request.topicPartitions().add(new ElectLeadersRequestData.TopicPartitions().setTopic(row[0])
-                    .setPartitions(List.of(Integer.parseInt(row[1]))));
+                var known = request.topicPartitions().find(row[0]);
+                if (known == null) request.topicPartitions().add(known = new ElectLeadersRequestData.TopicPartitions().setTopic(row[0]));
+                known.partitions().add(Integer.parseInt(row[1]));
             }
         }
         var result = replication.electLeaders(request);
         Set<String> rows = new TreeSet<>();
         result.response().replicaElectionResults().forEach(topic -> topic.partitionResult().forEach(row ->
             rows.add(topic.topic() + "/" + row.partitionId() + "=" + error(row.errorCode()))));
-        return new FuzzDriver.Decision(String.join(",", rows), result.records());
+        return new FuzzDriver.Decision(String.join(",", rows), result);
     }
 
     /** Words: broker, its epoch, then rows of directory, topic, index. */
@@ -211,15 +221,16 @@ final class FuzzRequests {
             .setBrokerId(Integer.parseInt(words[1])).setBrokerEpoch(Long.parseLong(words[2]));
         for (String text : words[3].split(";")) {
             String[] row = text.split("/");
-            request.directories().add(new AssignReplicasToDirsRequestData.DirectoryData()
-                .setId(new Uuid(0, Long.parseLong(row[0])))
-                .setTopics(List.of(new AssignReplicasToDirsRequestData.TopicData().setTopicId(topic(row[1], topics))
-                    .setPartitions(List.of(new AssignReplicasToDirsRequestData.PartitionData()
-                        .setPartitionIndex(Integer.parseInt(row[2])))))));
+            Uuid directory = new Uuid(0, Long.parseLong(row[0])), id = topic(row[1], topics);
+            var rows = joining(request.directories(), one -> one.id().equals(directory),
+                new AssignReplicasToDirsRequestData.DirectoryData().setId(directory)).topics();
+            joining(rows, one -> one.topicId().equals(id), new AssignReplicasToDirsRequestData.TopicData().setTopicId(id))
+                .partitions().add(new AssignReplicasToDirsRequestData.PartitionData()
+                    .setPartitionIndex(Integer.parseInt(row[2])));
         }
         var result = replication.handleAssignReplicasToDirs(request);
-        String reply = result.response().directories().stream()
-            .map(row -> error(row.topics().get(0).partitions().get(0).errorCode())).collect(Collectors.joining(","));
-        return new FuzzDriver.Decision(reply, result.records());
+        String reply = result.response().directories().stream().flatMap(row -> row.topics().stream())
+            .flatMap(row -> row.partitions().stream()).map(row -> error(row.errorCode())).collect(Collectors.joining(","));
+        return new FuzzDriver.Decision(reply, result);
     }
 }

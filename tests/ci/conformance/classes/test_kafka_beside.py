@@ -41,6 +41,23 @@ def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_
     assert f" to {question}; the first:" in row.lines(NEWEST)[1]
 
 
+@pytest.mark.parametrize(
+    ("change", "name", "package", "question"),
+    [
+        ("emptied-revertToSnapshot", "SnapshotRegistry", "timeline", "reverted"),
+        ("torn", "ReplicationControlManager", "controller", "createTopics"),
+        ("oldest", "PartitionChangeBuilder", "controller", "written"),
+    ],
+)
+def test_what_a_log_would_show_later_is_noticed(
+    change: str, name: str, package: str, question: str, tmp_path: Path
+) -> None:
+    """A write that is not undone, one that may be torn, and a record that its version cannot hold: each differs."""
+    build = Build.of(str(changed(tmp_path, change, name, package)), NEWEST)
+    row = beside_release(build, parse(f"kafka-{NEWEST}"), 1, 20)
+    assert question in {name for name, *_ in row.causes}
+
+
 def test_sequences_that_differ_before_are_left_out() -> None:
     """Where a request is answered otherwise the questions after it are of another state, and are not compared."""
     assert differences(["ok a", "ok x = 1|y = 2"], ["ok b", "ok x = 3|y = 2"]) is None

@@ -6,12 +6,15 @@ import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.Label;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
+import org.objectweb.asm.Type;
 
 /**
  * Changes the bytes of one class: `CLASS OUT list` prints its mutants, a line each; `CLASS OUT N...` writes each to
  * OUT/N. `CLASS OUT mended` writes PartitionChangeBuilder with the mend that keeps removed replicas out of the ELR,
  * `CLASS OUT wrong` one that does not ask whether the last known leader is alive, and `CLASS OUT gains` a
- * ConfigurationControlManager whose updateFeatures takes a word besides.
+ * ConfigurationControlManager whose updateFeatures takes a word besides, `CLASS OUT torn` one whose answers need not be
+ * written together, `CLASS OUT oldest` a PartitionChangeBuilder whose records are of the oldest version, and
+ * `CLASS OUT emptied-METHOD` one whose method of this name, which gives nothing back, does nothing.
  * A mutant negates one condition, swaps an addition and a subtraction, or 0 and 1.
  */
 public final class ClassChanges {
@@ -67,6 +70,14 @@ public final class ClassChanges {
 
         @Override
         public MethodVisitor visitMethod(int access, String name, String type, String signature, String[] thrown) {
+            if (change.equals("emptied-" + name)) {
+                MethodVisitor emptied = super.visitMethod(access, name, type, signature, thrown);
+                emptied.visitCode();
+                emptied.visitInsn(Opcodes.RETURN);
+                emptied.visitMaxs(0, (Type.getArgumentsAndReturnSizes(type) >> 2));
+                emptied.visitEnd();
+                return null;
+            }
             boolean gains = change.equals("gains") && name.equals("updateFeatures");
             if (gains) addWord(access, name, type.replace("ZI)", "ZILjava/lang/String;)"));
             MethodVisitor next = super.visitMethod(access, gains ? "formerly" : name, type, signature, thrown);
@@ -103,7 +114,12 @@ public final class ClassChanges {
 
                 @Override
                 public void visitMethodInsn(int opcode, String owner, String called, String type, boolean isInterface) {
-                    super.visitMethodInsn(opcode, owner, called, type, isInterface);
+                    boolean torn = change.equals("torn") && called.equals("atomicOf");
+                    super.visitMethodInsn(opcode, owner, torn ? "of" : called, type, isInterface);
+                    if (change.equals("oldest") && called.equals("partitionChangeRecordVersion")) {
+                        super.visitInsn(Opcodes.POP);
+                        super.visitInsn(Opcodes.ICONST_0);
+                    }
                     if (change.equals("wrong") && name.equals("canElectLastKnownLeader") && called.equals("test")) {
                         super.visitInsn(Opcodes.POP);
                         super.visitInsn(Opcodes.ICONST_1);

@@ -20,8 +20,9 @@ ASM = ("org.ow2.asm:asm:9.7.1", "8cadd43ac5eb6d09de05faecca38b917a040bb9139c7ede
 def changed(folder: Path, change: str, name: str = BUILDER, package: str = "controller") -> Path:
     """A folder with a class of the newest release, changed in its bytes."""
     member = f"org/apache/kafka/{package}/{name}.class"
-    metadata = next(path for path in jars(NEWEST).split(os.pathsep) if "kafka-metadata" in path)
-    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(metadata) as file:
+    of = "kafka-server-common" if package == "timeline" else "kafka-metadata"
+    released_jar = next(path for path in jars(NEWEST).split(os.pathsep) if of in path)
+    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(released_jar) as file:
         released = file.extract(member, place)
         command = [program("java"), *SHORT_RUN, "-cp", str(jar(*ASM)), str(CHANGES), released, str(folder), change]
         subprocess.run(command, check=True)

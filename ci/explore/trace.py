@@ -28,6 +28,8 @@ from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_named, check_results, check_writable, read_json, write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import LIVENESS, Property
+from kraftcheck.model.rules.ruleset import parse, variants
+from kraftcheck.properties.register.findings import SEARCHED
 from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, foreign_drawing, mermaid, with_other_rules
 from kraftcheck.solvers.drawings.svg import svg
 from kraftcheck.solvers.expressions.expression import Expressions
@@ -347,7 +349,7 @@ def trace_command(
     screen.plain(f"{trace.claim}: {_sentence(claim, trace)}\n{chosen.title()}")
     screen.plain(_steps(traced, claim, trace, flags["full"], flags["verbose"]))
     if trace.kind != RUN:
-        screen.plain(f"     again: {chosen.again(trace.claim)}")
+        screen.plain(_afterwards(chosen, trace.claim))
     steps_dropped = len(recipe.steps) - len(trace.steps)
     shortest = recipe.shortest and not steps_dropped
     if out is not None:
@@ -356,6 +358,24 @@ def trace_command(
     for path in draw(trace, traced, chosen, other, pictures):
         screen.plain(f"wrote {path}")
     screen.plain(_length(trace, steps_dropped, shortest, shorten))
+
+
+def _afterwards(chosen: Subject, claim: str) -> str:
+    """The command that finds a trace again, and those that show what is known of its defect."""
+    known = [f"   finding: kraftcheck findings {one}, and kraftcheck where {one} for its rules"
+             for one in found_in(chosen, claim)]  # fmt: skip
+    return "\n".join([f"     again: {chosen.again(claim)}", *known])
+
+
+def found_in(chosen: Subject, claim: str) -> list[str]:
+    """The findings that break a promise under the rules of a system that comes with kraftcheck."""
+    if not chosen.shipped or chosen.rules is None:
+        return []
+    on, known = parse(chosen.rules), variants()
+    return [
+        one.id for one in SEARCHED if one.search is not None and one.search.property == claim and one.switches
+        and all(on.value(known[name].name) for name in one.switches)
+    ]  # fmt: skip
 
 
 def _build_of(kafka: str | None, like: str | None) -> Build | None:

@@ -36,7 +36,7 @@ from kraftcheck.properties.catalogue import find as find_in_catalogue
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.properties.register.rules import UNCOVERED
-from kraftcheck.solvers.program.parts import RAISED, line_of
+from kraftcheck.solvers.program.parts import RAISED, line_of, mend_of
 from kraftcheck.solvers.program.program import KINDS, recovery_actions
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
@@ -44,6 +44,9 @@ from kraftcheck.solvers.program.verdict import DEADLOCK
 def find_system(name: str) -> System:
     """A shipped system, or that at `module:attribute` or `file.py:attribute`; raises Refusal when there is none."""
     if ":" not in name:
+        if name.endswith(".py") and Path(name).is_file():
+            named = re.findall(r"^(\w+) *=.*\bSystem\(", Path(name).read_text(encoding="utf-8"), re.MULTILINE)
+            raise Refusal(f"{name} is a file; name the system in it, {name}:{named[0] if named else 'SYSTEM'}")
         try:
             return find_in_catalogue(name)
         except ScopeError as error:
@@ -76,9 +79,10 @@ def _import(name: str) -> Any:
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         hint = "; run from the folder that holds it" if missing else ""
-        raise Refusal(f"cannot import {name}: {error}{hint}") from error
+        told = f"cannot import {name}: {error}{hint}"
+        raise Refusal(f"{line}: {told}" if (line := _line_in(error)) else told) from error
     except RAISED as error:
-        told = f"importing {name} raised {type(error).__name__}: {error}"
+        told = f"importing {name} raised {type(error).__name__}: {error}{mend_of(error)}"
         raise Refusal(f"{line}: {told}" if (line := _line_in(error)) else told) from error
 
 
@@ -100,8 +104,9 @@ def _import_file(path: Path) -> Any:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     module = _import(".".join(names))
-    if Path(getattr(module, "__file__", None) or "").resolve() != path.resolve():
-        raise Refusal(f"{path} is imported as {'.'.join(names)}, which another file has already; rename one of them")
+    other = getattr(module, "__file__", None) or "a module of Python"
+    if Path(other).resolve() != path.resolve():
+        raise Refusal(f"{path} is imported as {'.'.join(names)}, which another file has already, {other}; rename one")
     return module
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import functools
 import shlex
 import sys
@@ -33,6 +34,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.smt.theory import Theory
 
+_NEAR = 0.75  # how alike an option is that may have been meant
 EXPLORE_OPTIONS = "kraftcheck explore --help"  # the command that shows the options among which bounds may stand
 
 
@@ -52,7 +54,11 @@ class CommandWords:
         for name, value in self.flags.items():
             if name not in names:
                 flags = [f"--{bound}" for bound in names]
-                raise Refusal(f"unknown option --{name}; {nearest(f'--{name}', [*flags, *options], EXPLORE_OPTIONS)}")
+                near = difflib.get_close_matches(f"--{name}", [*flags, *options], cutoff=_NEAR)
+                mend = f"did you mean {', '.join(near)}?" * bool(near)
+                if {*flags}.isdisjoint(near):
+                    mend = f"{mend} {self.system} has {', '.join(flags) or 'no bounds'}".strip()
+                raise Refusal(f"unknown option --{name}; {mend}")
             if value != "any" and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
                 raise Refusal(f"--{name} takes an int, not {value!r}")
         return {name: ANY if value == "any" else int(value) for name, value in self.flags.items()}

@@ -25,7 +25,7 @@ from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.properties.catalogue import find as find_system_of
 from kraftcheck.properties.register.coverage import CHECKED, DOCUMENTS, LEFT_OUT, MODELLED, Statement
 from kraftcheck.properties.register.defects import SEEN, Bug
-from kraftcheck.properties.register.findings import FINDINGS
+from kraftcheck.properties.register.findings import BY_ID, FINDINGS, Finding
 
 
 @frozen
@@ -206,11 +206,13 @@ def document(
 
 
 def _answer(words: str) -> tuple[list[Entry], tuple[Statement, ...]]:
-    """The statements that the words name, and the rules: those that the words are about, else those of the statements.
+    """The statements that the words name, and the rules: of a finding, or that the words are about, or else as stated.
 
     Raises:
         Refusal: where there is neither.
     """
+    if (finding := BY_ID.get(words)) is not None:
+        return [entry for entry in entries() if is_of(finding, entry)], ()
     stated = statements_at(words)
     named = {rule for one in stated for rule in one.rules}
     try:
@@ -219,6 +221,11 @@ def _answer(words: str) -> tuple[list[Entry], tuple[Statement, ...]]:
         if not stated:
             raise
         return [entry for entry in entries() if entry.rule.id in named], stated
+
+
+def is_of(finding: Finding, entry: Entry) -> bool:
+    """Whether a finding is about a rule: the rule has it right, or is switched."""
+    return entry.rule.id in finding.rules or not {*finding.switches}.isdisjoint(entry.rule.switches)
 
 
 def _row(entry: Entry) -> dict[str, object]:
@@ -245,7 +252,7 @@ def _row(entry: Entry) -> dict[str, object]:
 @click.argument("words", nargs=-1, required=True)
 @click.option("--json", "target", metavar="FILE|-", help="Write the rules as a JSON document.")
 def where_command(words: tuple[str, ...], target: str | None) -> None:
-    """Find the rules that all WORDS are about: words of an id or a sentence, a citation, a variant, a property.
+    """Find the rules that all WORDS are about: of an id or a sentence, a citation, a variant, a property, a finding.
 
     A document with a line, or a number of the reference pages, finds its statements, what
     became of each, and the rules that they name. FILE.py:SYSTEM shows what is changed in a
@@ -315,7 +322,7 @@ def _print(screen: Screen, entry: Entry, changes: Sequence[Change] = ()) -> None
     for bug in entry.defects:
         screen.plain(f"  defect    {_defect(bug)}")
     for finding in FINDINGS:
-        if entry.rule.id in finding.rules or {*finding.switches} & {*entry.rule.switches}:
+        if is_of(finding, entry):
             screen.plain(f"  finding   {finding.id}: {finding.title} (kraftcheck findings {finding.id})")
     screen.plain("")
 

@@ -329,6 +329,8 @@ class Layout:
             LayoutError: when the state has another shape.
         """
         entries = list(leaves(state))
+        if listed := [path for path, value in entries if isinstance(value, list)]:
+            raise LayoutError(f"{self.name(listed[0])} is a list, which rules could change; take a tuple")
         if [path for path, _ in entries] != [slot.path for slot in self.slots]:
             paths = sorted({path for path, _ in entries} ^ {slot.path for slot in self.slots}) or ["order of fields"]
             raise LayoutError(f"the state does not have the fields of its layout: {', '.join(paths[:4])}")
@@ -343,7 +345,8 @@ class Layout:
     def _check(self, path: str, value: Any, domain: Domain) -> None:
         kind = bool if isinstance(domain, Flag) else int
         if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
-            raise LayoutError(f"{self.name(path)} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
+            mend = "; write IntSet.of(...)" if isinstance(value, set | frozenset) else ""
+            raise LayoutError(f"{self.name(path)} is {value!r}, not {'a truth' if kind is bool else 'an int'}{mend}")
         if reason := clash(enum_of(domain), class_of(value)):
             raise LayoutError(f"{self.name(path)} is {value!r}: {reason}")
         if not domain.lo <= value <= domain.hi:

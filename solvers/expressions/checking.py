@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
@@ -244,7 +245,7 @@ def negated(operand: Typed) -> Typed:
 MAX_LENGTH = 1000  # characters of an expression
 MAX_DEPTH = 40  # levels of nesting of an expression
 
-_MEND = "docs/reference/expressions.md has the language"
+_MEND = "write comparisons of fields, such as 'leader in isr and leader not in fenced'"
 
 
 class ExpressionError(ValueError):
@@ -274,7 +275,8 @@ class Source:
         except SyntaxError as error:
             ends = not error.offset  # Python gives no column where there is nothing more to read
             column, message = (len(self.text) + 1, "something is missing") if ends else (error.offset, error.msg)
-            raise ExpressionError(f"column {column}: {message}; {_MEND}") from None
+            mend = "write == to compare" if re.search(r"(?<![=<>!])=(?!=)", self.text) else _MEND
+            raise ExpressionError(f"column {column}: {message}; {mend}") from None
         except (RecursionError, MemoryError):
             raise ExpressionError("column 1: the expression is nested too deeply") from None
         self._check_depth()

@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
+import re
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -16,7 +18,7 @@ from urllib.parse import quote
 from attrs import define, field, frozen
 from attrs.exceptions import FrozenInstanceError
 
-from kraftcheck.model.language import sequences
+from kraftcheck.model.language import sequences, system
 from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.layout import DOMAINS, Anything, Filled, LayoutError, leaves, rebuild
 from kraftcheck.model.language.symbolic import (
@@ -159,6 +161,7 @@ _OF_TYPE_ERRORS = {
     "is not iterable": "use has() of a set, or some() of a tuple",
     "does not support item assignment": "use put(), which gives a new tuple",
     "object is not subscriptable": "use get() of a tuple, or has() of a set",
+    "takes 0 positional arguments": "what gives a layout, states or actions takes the setting, a rule the state",
     "unexpected keyword argument": "a rule takes the state and the action's parameters, a record its fields",
     "missing": "a rule takes the state and the action's parameters, a record all its fields; evolve() changes some",
 }
@@ -172,14 +175,31 @@ def mend_of(error: BaseException) -> str:
     """What to write instead, after a semicolon; empty where an error does not say enough."""
     if isinstance(error, (FrozenInstanceError, dataclasses.FrozenInstanceError)):
         return "; a state never changes: return evolve(state, field=value)"
+    if isinstance(error, AttributeError) and error.name in ("before", "after", "event"):
+        return "; kc.step and kc.happens are asked of steps, kc.always and kc.sometimes of states"
     if isinstance(error, AttributeError) and error.name is not None:
         if error.name in _OF_PYTHONS_SETS and not hasattr(error.obj, "__path__"):
             return f"; use {_OF_PYTHONS_SETS[error.name]}"
         hint = nearest(error.name, [name for name in dir(error.obj) if not name.startswith("_")])
         return f"; {hint}" if hint else ""
     if isinstance(error, TypeError):
+        if (names := _fields_missed(error)) is not None:
+            return names
         return next((f"; {mend}" for sign, mend in _OF_TYPE_ERRORS.items() if sign in str(error)), "")
     return ""
+
+
+def _fields_missed(error: TypeError) -> str | None:
+    """The nearest names of fields, where a record was given one that it does not have."""
+    found = re.match(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    if found is None:
+        return None
+    known = [*vars(system).values()]
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        known += [*frame.f_locals.values(), *frame.f_globals.values()]
+    kinds = (one if isinstance(one, type) else type(one) for one in known)
+    names = next((record_fields(kind) for kind in kinds if kind.__name__ == found[1] and record_fields(kind)), None)
+    return None if names is None else f"; {nearest(found[2], names)}"
 
 
 def one_line(error: BaseException) -> str:

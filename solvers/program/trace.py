@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -96,14 +97,28 @@ def by_field(pruned: Iterable[Pruning]) -> dict[str, int]:
     return counts
 
 
+def _together(fields: Sequence[str]) -> str:
+    """Fields that left in as many steps each, as one: places of a tuple that follow each other by both ends."""
+    numbers = [[*map(int, re.findall(r"\[(\d+)\]", field))] for field in fields]
+    varied = [column for column in zip(*numbers, strict=True) if len({*column}) > 1]
+    if len(varied) != 1 or [*varied[0]] != [*range(varied[0][0], varied[0][0] + len(fields))]:
+        return ", ".join(fields)
+    return fields[0].replace(f"[{varied[0][0]}]", f"[{varied[0][0]}..{varied[0][-1]}]", 1)
+
+
 def pruning_fault(pruned: Sequence[Pruning], strict: bool) -> str | None:
     """Why unrefuted properties are not proven to hold; None where caps declare every pruning.
 
     Args:
         strict: whether declared caps count as well.
     """
-    undeclared = [pruning.text() for pruning in pruned if not pruning.cap]
-    return "; ".join(undeclared or [f"strict: {pruning.text()}" for pruning in pruned if strict]) or None
+    alike: dict[tuple[object, ...], list[Pruning]] = {}
+    for one in pruned:
+        steps = re.sub(r"\[\d+\]", "", one.field), one.lo, one.hi, one.above, one.cap, *one.actions.items()
+        alike.setdefault(steps, []).append(one)
+    merged = [evolve(several[0], field=_together([one.field for one in several])) for several in alike.values()]
+    undeclared = [pruning.text() for pruning in merged if not pruning.cap]
+    return "; ".join(undeclared or [f"strict: {pruning.text()}" for pruning in merged if strict]) or None
 
 
 WITHIN = "within="  # the name, which no author's is, of the condition in every guard of a system with a constraint

@@ -156,7 +156,7 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
         yield from _again(finding, finding.search, shown[-1])
     yield _test(finding)
     if own := [link(one) for one in sources if not one.target.startswith("https:")]:
-        yield f"\nMore of it here: {', '.join(own)}."
+        yield f"\nMore of it here: {', '.join(own)}; `kraftcheck where {finding.id}` shows its rules."
 
 
 def _live(finding: Finding, live: Mapping[str, Observation]) -> Iterator[str]:

@@ -14,6 +14,7 @@ import pytest
 from attrs import frozen
 
 import kraftcheck as kc
+from kraftcheck.ci.explore.trace import found_in
 from kraftcheck.ci.systems.report import held, in_order, print_verdicts
 from kraftcheck.ci.systems.subject import parse_words, subject
 from kraftcheck.ci.systems.switches import check_switches
@@ -24,6 +25,7 @@ from kraftcheck.ci.verdicts.command import table
 from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import ANY, Action, Bound, System
 from kraftcheck.properties.kinds import sometimes
+from kraftcheck.properties.register.findings import FINDINGS
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Trace, Unknown, Vacuous
 from tests.shared.commands import kraftcheck
 
@@ -279,6 +281,17 @@ def test_many_answers_end_with_the_ids_of_the_others() -> None:
     last = kraftcheck("where", "leader").last
     count, _, rest = last.partition("; also ")
     assert int(count.split()[0]) == 8 + len(rest.split(", "))
+
+
+def test_each_finding_leads_to_its_rules_and_a_trace_to_its_findings() -> None:
+    """The rules of a finding name it, and a trace of what it breaks names those that the rule set has, no others."""
+    for finding in FINDINGS:
+        told = [json.loads(kraftcheck("where", finding.id, "--json", "-").out)["rules"]]
+        assert {row["id"] for row in told[0]} >= {*finding.rules}, finding.id
+    ran = kraftcheck("where", "dead-last-known-leader").out
+    assert "kraftcheck findings dead-last-known-leader" in ran
+    for rules, expected in (("kafka-4.0.0", ["dead-last-known-leader", "leader-shuts-down"]), ("fixed", [])):
+        assert found_in(subject("elections", "tiny", {}, rules), "leader-active") == expected
 
 
 @pytest.mark.parametrize("words", ["xyzzy", "B99", "elr xyzzy", "---"])

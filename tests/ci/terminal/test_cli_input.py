@@ -66,7 +66,12 @@ UNUSABLE = [
     ("explore elections --engine warp", "Invalid value for '--engine': 'warp' is not one of "),
     ("explore tests.toys:CLOCK --scope noon", "clock has no scope 'noon'; did you mean default?"),
     ("explore tests.toys:CLOCK --rules kip", "tests.toys:CLOCK takes no rule set; leave out --rules"),
-    ("explore tests.toys:CLOCK --brokers 2", "unknown option --brokers"),
+    (
+        "explore tests.toys:CLOCK --brokers 2",
+        "unknown option --brokers; did you mean --workers? tests.toys:CLOCK has no",
+    ),
+    ("explore tests/toys.py", "tests/toys.py is a file; name the system in it, tests/toys.py:CLOCK"),
+    ("explore tests.toys:CLOCK --find hour=3", "column 5: invalid syntax; write == to compare"),
     ("explore tests.toys:TWO_PHASE --managers 11", "managers = 11 is out of range 1..10"),
     ("explore tests.toys:CLOK", "module tests.toys has no 'CLOK'; did you mean CLOCK"),
     ("explore tests.toys:", "module tests.toys has no ''"),

@@ -8,8 +8,8 @@ VERDICTS = [
     Mistake("A bound that is too small", '''
 def layout():
     return Hall(kc.ints(0, SEATS), (kc.ints(0, 2),) * 3, kc.IntSet(kc.subset_of(3)))
-''', "seats incomplete tickets[0] left its domain 0..2, above, in 3 transitions by buy: widen it, "
-     "or declare its cap", '''
+''', "seats incomplete tickets[0..2] left its domain 0..2, above, in 3 transitions by buy: "
+     "widen it, or declare its cap", '''
 def layout():
     return Hall(kc.ints(0, SEATS), (kc.ints(0, SEATS),) * 3, kc.IntSet(kc.subset_of(3)))
 ''', code=20),

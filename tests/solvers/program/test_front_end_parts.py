@@ -136,6 +136,15 @@ FAULTY: dict[str, tuple[System, str]] = {
     "a list after a step": (doing(lambda s: evolve(s, x=[1])), "action act set x to [1], not a word"),
     "a float after a step": (doing(lambda s: evolve(s, x=1.0)), "action act set x to 1.0, not a word"),
     "a float at the start": (evolve(SHELF, initial=lambda s: [evolve(START, x=1.0)]), "x is 1.0, not an int"),
+    "a list at the start": (
+        evolve(SHELF, initial=lambda s: [evolve(START, pair=[1, 2])]), "pair is a list, which rules could change; take",
+    ),
+    "a set at the start": (
+        evolve(SHELF, initial=lambda s: [evolve(START, x={1})]), "x is {1}, not an int; write IntSet.of(...)",
+    ),
+    "a field by a wrong name": (doing(lambda s: evolve(s, fla=True)), "argument 'fla'; did you mean flag"),
+    "a claim about steps of a state": (claiming(lambda s: s.after.flag), "kc.step and kc.happens are asked of steps"),
+    "a layout that takes no setting": (evolve(SHELF, layout=lambda: START), "what gives a layout, states or actions"),
     "states of another class": (evolve(of(Tight), initial=lambda s: [Other(0)]), "initial gave a Other where"),
     "a step to another class": (
         evolve(of(Tight), actions=lambda s: [Action("act", lambda t: Other(1 - t.x))]), "action act gave a Other where",

@@ -19,7 +19,7 @@ from kraftcheck.solvers.hypothesis.machine import LeavesDomainError, machine, ru
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.machine_code.irtools import TRUTH
 from kraftcheck.solvers.machine_code.transition import KindFunction
-from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.trace import Pruning, pruning_fault, trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Vacuous, exit_code
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.reference.interpreter import Integers
@@ -223,3 +223,13 @@ def test_a_way_out_beyond_a_cap_is_unknown_and_strictly_incomplete() -> None:
     ]
     assert kinds == [Unknown, Incomplete]
     assert isinstance(explored(DRAINED).verdict("fills").verdict, Incomplete)
+
+
+def test_what_leaves_alike_is_said_once() -> None:
+    """Fields of one tuple that leave in as many transitions are named together, and others apart."""
+    one = Pruning("mine[0]", 0, 4, True, {"take": 3}, "")
+    alike = [one, evolve(one, field="mine[1]"), evolve(one, field="mine[2]", actions={"take": 4})]
+    assert pruning_fault(alike, strict=False) == (
+        "mine[0..1] left its domain 0..4, above, in 3 transitions by take: widen it, or declare its cap; "
+        "mine[2] left its domain 0..4, above, in 4 transitions by take: widen it, or declare its cap"
+    )

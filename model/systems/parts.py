@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from attrs import evolve, fields_dict
+from attrs import evolve, fields_dict, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.layout import ints
@@ -14,6 +14,21 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import choose
 
 T = TypeVar("T")
+
+
+@frozen
+class OfSetting(Generic[T]):
+    """What steps of one setting are made of."""
+
+    GROUP: ClassVar[str]  # the group of choices that the steps read; empty for all
+    setting: Setting  # the setting
+
+    @property
+    def rules(self) -> T:
+        """The choices that are read."""
+        rules = self.setting.rules
+        found: T = getattr(rules, self.GROUP) if self.GROUP else rules
+        return found
 
 
 class WithBudgets:

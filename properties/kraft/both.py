@@ -78,6 +78,8 @@ def properties(setting: Setting) -> list[Property]:
             sometimes("shows-dead-leader", "a leader has lost its directory, and nobody knows", _dead_leader),
             happens("shows-report", "a reported failure ends a leadership", _reported),
         ]
+    if setting["repairs"]:
+        listed.append(happens("shows-repair", "a disk comes back with the only log of a record", _repaired))
     listed.append(
         step("decided-on-latest", "no record of an event is decided on the partition before an earlier record of it",
              lambda t: negate(t.event.event.stale_base) if t.event is not None else True, "KAFKA-13173; B8",
@@ -85,6 +87,14 @@ def properties(setting: Setting) -> list[Property]:
              rules=("assignment.one-pass", "heartbeat.directories-first",
                     "event.later-pass-sees-earlier")))  # fmt: skip
     return [*listed, *of_second(setting)]
+
+
+def _repaired(t: Step) -> Truth:
+    if t.action != "repair":
+        return False
+    brokers = enumerate(t.before.data.brokers)
+    others = (any_of(t.arguments["broker"] == n, broker.log.end() == 0) for n, broker in brokers)
+    return all_of(t.before.data.acknowledged > 0, *others)
 
 
 def _records(setting: Setting) -> list[Property]:

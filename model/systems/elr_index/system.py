@@ -18,6 +18,7 @@ from kraftcheck.model.systems.elections.state import initial as new_topics
 from kraftcheck.model.systems.elections.system import CONTROLLER, CONTROLLER_ARROWS, OPERATOR, STRIP, lanes
 from kraftcheck.model.systems.elections.triggers import start
 from kraftcheck.model.systems.elr_index.state import ElrIndexed, initial, layout
+from kraftcheck.model.systems.parts import OfSetting
 from kraftcheck.model.triggers.table import first_isr, visits_elr
 
 _ABSENT = ("reassign", "cancel", "directories_offline", "heartbeat")
@@ -52,16 +53,10 @@ OF_CLUSTER = ("enable_elr", "disable_elr")  # actions that concern the whole clu
 
 
 @frozen
-class Indexing:
+class Indexing(OfSetting[RuleSet]):
     """The steps of one setting."""
 
-    setting: Setting
-
-    @property
-    def rules(self) -> RuleSet:
-        """The rule set."""
-        found: RuleSet = self.setting.rules
-        return found
+    GROUP = ""
 
     def of_elections(self, action: Action) -> Action:
         """An action of `elections` on the topic, or on the brokers alone."""

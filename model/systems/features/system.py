@@ -22,6 +22,7 @@ from kraftcheck.model.language.system import (
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, rule
 from kraftcheck.model.rules.groups import FeatureRules
+from kraftcheck.model.systems.parts import OfSetting
 
 NOT_REGISTERED = -1  # the registration of a node that has none
 NOBODY = -1  # the active controller, where none is
@@ -171,16 +172,10 @@ SCOPES = {
 
 
 @frozen
-class Cluster:
+class Cluster(OfSetting[FeatureRules]):
     """The steps of one setting."""
 
-    setting: Setting
-
-    @property
-    def rules(self) -> FeatureRules:
-        """The choices that are read."""
-        found: FeatureRules = self.setting.rules.features
-        return found
+    GROUP = "features"
 
     def allows(self, state: Features, release: Word) -> Truth:
         """Whether a release can replay the log; one that names no level reads as the lowest."""

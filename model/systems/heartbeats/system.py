@@ -16,6 +16,7 @@ from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, S
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, implies, negate, rule
 from kraftcheck.model.rules.groups import HeartbeatRules
+from kraftcheck.model.systems.parts import OfSetting
 
 NONE, LOST, QUEUED = 0, 1, 2
 """Where the heartbeat is that the broker waits for: there is none, it was lost, or the controller has it."""
@@ -62,16 +63,10 @@ SCOPES = {"tiny": {"session": 4, "interval": 1}, "defaults": {"session": 9, "int
 
 
 @frozen
-class Beating:
+class Beating(OfSetting[HeartbeatRules]):
     """The steps of one setting."""
 
-    setting: Setting
-
-    @property
-    def rules(self) -> HeartbeatRules:
-        """The choices that are read."""
-        found: HeartbeatRules = self.setting.rules.heartbeats
-        return found
+    GROUP = "heartbeats"
 
     @rule("heartbeat.wait-and-delay-are-intervals", source="KAFKA-19294; PR 19745; KAFKA-14392; PR 12856",
           switches=("wait-and-delay-fill-session", "wait-exceeds-session"),

@@ -11,6 +11,7 @@ from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, S
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of, rule
 from kraftcheck.model.rules.groups import ImageRules
+from kraftcheck.model.systems.parts import OfSetting
 
 NOBODY = -1  # the number of a topic, where there is none
 
@@ -125,16 +126,10 @@ SCOPES = {"tiny": {"topics": 2}, "small": {"topics": 3}, "crashes": {"topics": 2
 
 
 @frozen
-class Joining:
+class Joining(OfSetting[ImageRules]):
     """The steps of one setting."""
 
-    setting: Setting
-
-    @property
-    def rules(self) -> ImageRules:
-        """The choices that are read."""
-        found: ImageRules = self.setting.rules.images
-        return found
+    GROUP = "images"
 
     # Records: each changes the topics, and what a running broker has to join.
 

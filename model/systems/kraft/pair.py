@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting
+from kraftcheck.model.language.system import Action, Conjuncts, Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.partition.registration import FIRST_LOCAL
@@ -22,6 +22,7 @@ from kraftcheck.model.systems.directories.system import actions as directory_act
 from kraftcheck.model.systems.elections.triggers import Triggers, start
 from kraftcheck.model.systems.kraft.second import Second, capped
 from kraftcheck.model.systems.kraft.state import Kraft
+from kraftcheck.model.systems.parts import OfSetting
 
 SHARED = (
     "start", "unfence", "report", "fail_directory", "log_dir_timeout", "lose_report", "fail_while_reporting",
@@ -61,16 +62,10 @@ CONCERNED: Mapping[str, Callable[[Host], Truth]] = {"apply_metadata": due, "send
 
 
 @frozen
-class Beside:
+class Beside(OfSetting[RuleSet]):
     """The steps of one setting with two partitions."""
 
-    setting: Setting
-
-    @property
-    def rules(self) -> RuleSet:
-        """The rule set."""
-        found: RuleSet = self.setting.rules
-        return found
+    GROUP = ""
 
     def view(self, state: Kraft, second: Second) -> Placement:
         """The second partition, as the rules at work decide about it."""

@@ -20,6 +20,7 @@ from kraftcheck.model.systems.elections.system import BROKER, CONTROLLER, OPERAT
 from kraftcheck.model.systems.elections.triggers import Triggers
 from kraftcheck.model.systems.kraft.pair import Beside
 from kraftcheck.model.systems.kraft.state import Kraft, decided, initial, layout, moved, replicated
+from kraftcheck.model.systems.parts import OfSetting
 from kraftcheck.model.systems.replication import state as data_plane
 from kraftcheck.model.systems.replication.control import Control
 from kraftcheck.model.systems.replication.settle import settle
@@ -29,7 +30,7 @@ from kraftcheck.model.systems.replication.system import REPLICATION_ARROWS, unse
 from kraftcheck.model.triggers.leadership import kept_out
 
 _ABSENT = (
-    "reassign", "repair", "replace_disk", "copy_meta_properties", "register_again", "apply_equal_metadata", "shut_down",
+    "replace_disk", "copy_meta_properties", "register_again", "apply_equal_metadata", "shut_down",
     "stop", "cordon",
 )  # fmt: skip
 """What only the parts have when they are explored by themselves."""
@@ -63,7 +64,7 @@ DATA = {
 DISKS = (
     "apply_metadata", "log_dir_timeout", "unfence", "report", "send", "assign", "answer", "lose", "assign_late", "move",
     "cancel_move", "copy", "request_promotion", "promote", "fail_directory", "intrude", "lose_report",
-    "fail_while_reporting",
+    "fail_while_reporting", "repair",
 )  # fmt: skip
 """Actions of processes and disks that touch no log of the data plane but by replacing it."""
 
@@ -79,16 +80,10 @@ def request_in_flight(state: Kraft, rules: RuleSet) -> Request:
 
 
 @frozen
-class Both:
+class Both(OfSetting[RuleSet]):
     """The actions of one setting."""
 
-    setting: Setting
-
-    @property
-    def rules(self) -> RuleSet:
-        """The rule set."""
-        found: RuleSet = self.setting.rules
-        return found
+    GROUP = ""
 
     @property
     def pair(self) -> Beside:
@@ -128,7 +123,8 @@ class Both:
             return self._answered(state, outcome, action, arguments)
 
         def guard(state: Kraft, **arguments: Any) -> Conjuncts:
-            return self.pair.guard(action, state, arguments)
+            found = self.pair.guard(action, state, arguments)
+            return {**found, **_one_log(state, **arguments)} if action.name == "repair" else found
 
         chosen = dict(action.parameters)
         if action.name == "apply_metadata" and self.setting["second"]:
@@ -196,6 +192,8 @@ def actions(setting: Setting) -> list[Action]:
         both.triggered(data["elect_preferred"], do.elect_preferred),
         both.start(disks["start"]),
     ]
+    if setting["reassignments"]:
+        listed.append(both.triggered(data["reassign"], do.reassign))
     if "crash" in data:
         died = data["crash"]
 
@@ -213,10 +211,12 @@ _OWN = (
     Bound("copies", 0, 1, "budget: abandoned assignment requests of which a copy arrives later"),
     Bound("second", 0, 2, "replicas of a second partition, whose records are left out; 0: there is none"),
     Bound("deletions", 0, 1, "budget: deletions of the second partition"),
+    Bound("repairs", 0, 2, "budget: disks that come back with what was on them"),
+    Bound("reassignments", 0, 2, "budget: reassignments to other brokers"),
 )
 _FIXED = tuple(Bound(name, 0, 0, "not part of the composition") for name in
-               ("crashes", "repairs", "disk-changes", "metadata-slot", "start", "clean-stops", "reassignments",
-                "torn-moves", "unclean-elections", "config-changes", "late-replies", "cordons"))  # fmt: skip
+               ("crashes", "disk-changes", "metadata-slot", "start", "clean-stops", "torn-moves", "unclean-elections",
+                "config-changes", "late-replies", "cordons"))  # fmt: skip
 BOUNDS = (*(b for b in DATA_BOUNDS if b.name not in {own.name for own in (*_OWN, *_FIXED)}), *_OWN, *_FIXED)
 
 _BASE: Mapping[str, int] = {
@@ -231,8 +231,15 @@ SCOPES = {
     "moves": {**_BASE, "fences": 0, "moves": 1},
     "pair": {**_BASE, "fences": 0, "second": 1},
     "deletion": {**_BASE, "replication": 1, "elr": 1, "second": 1, "deletions": 1},
+    "repairs": {**_BASE, "replication": 1, "fences": 0, "repairs": 1, "reassignments": 1},
     "small": {**_BASE, "min-isr": 2, "elr": 1, "unclean-stops": 1, "loss": 1, "shrinks": 1},
 }
+
+
+def _one_log(state: Kraft, broker: Word, slot: Word) -> Conjuncts:
+    """Whether a disk brings back the broker's only log: of two no offsets are kept."""
+    host = state.host(broker)
+    return {"no other log was made": any_of(negate(host.has_log()), negate(host.logs.has(slot)))}
 
 
 def calm(state: Kraft) -> Truth:

@@ -29,6 +29,7 @@ from kraftcheck.model.language.system import (
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate, none_of, pick, rule
 from kraftcheck.model.rules.groups import ControllerRules
+from kraftcheck.model.systems.parts import OfSetting
 from kraftcheck.model.triggers.leadership import heard_at_takeover, registered_epoch, shutdown_offset, unfencing_offset
 
 LAG = 2  # how many rounds a broker is behind the end of the log
@@ -149,16 +150,10 @@ SCOPES = {"tiny": {"brokers": 2, "patience": 1}}
 
 
 @frozen
-class Touch:
+class Touch(OfSetting[ControllerRules]):
     """The steps of one setting."""
 
-    setting: Setting
-
-    @property
-    def rules(self) -> ControllerRules:
-        """The choices that are read."""
-        found: ControllerRules = self.setting.rules.controller
-        return found
+    GROUP = "controller"
 
     def in_session(self, peer: Peer) -> Truth:
         """Whether no other process may register the broker's id."""

@@ -262,3 +262,27 @@ def test_a_directory_is_chosen_only_where_metadata_names_none() -> None:
     free = decide(host(), assigned(UNASSIGNED), parse("fixed").directories)
     assert free == Verdict(read=True, hidden=False, opens=False, makes=True, fails=False, free=True)
     assert not decide(host(), assigned(DIR1), parse("fixed").directories).free
+
+
+def test_a_replica_waits_while_each_directory_is_cordoned() -> None:
+    """Its log is made once a directory is cordoned no more; by the released rule it is made at once."""
+    released = Cluster("fixed+cordoned-directory-as-last-resort", cordons=1)
+    for c in (Cluster(cordons=1), released):
+        c.do("cordon", broker=0, slot=0, cordoned=True).do("cordon", broker=0, slot=1, cordoned=True)
+    assert released.apply(slot=0).host().logs == slots(0)
+    waiting = Cluster(cordons=1).do("cordon", broker=0, slot=0, cordoned=True)
+    waiting.do("cordon", broker=0, slot=1, cordoned=True).apply()
+    assert (waiting.host().replica, waiting.host().logs) == (UNOPENED, slots())
+    waiting.do("cordon", broker=0, slot=1, cordoned=False).apply(slot=1)
+    assert (waiting.host().replica, waiting.host().logs) == (SERVING, slots(1))
+
+
+@pytest.mark.parametrize(
+    ("rules", "refused"), [("fixed", []), ("fixed+cordoned-source-keeps-move", ["it is not cordoned"])]
+)
+def test_a_move_out_of_a_cordoned_directory_is_taken_back(rules: str, refused: list[str]) -> None:
+    """A cordoned directory takes no move, and keeps none from being taken back but by the released rule."""
+    c = Cluster(rules, cordons=1).settle().do("cordon", broker=0, slot=1, cordoned=True)
+    assert c.refusals("move", broker=0, slot=1) == ["it is not cordoned"]
+    c.do("cordon", broker=0, slot=1, cordoned=False).do("move", broker=0, slot=1)
+    assert c.do("cordon", broker=0, slot=0, cordoned=True).refusals("cancel_move", broker=0) == refused

@@ -30,7 +30,10 @@ from kraftcheck.model.records.records import BrokerRegistrationChangeRecord
 from kraftcheck.model.rules.ruleset import RELEASES, RuleSet, parse
 from kraftcheck.model.systems.elr_index.state import ElrIndexed
 from kraftcheck.model.systems.elr_index.system import ELR_INDEX
+from kraftcheck.model.systems.features.system import FEATURES
+from kraftcheck.model.systems.features.system import Cluster as Features
 from kraftcheck.model.systems.heartbeats.system import HEARTBEATS, Beating
+from kraftcheck.model.systems.images.system import IMAGES, Joining
 from kraftcheck.model.systems.sessions.system import SESSIONS, Sessions
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
@@ -157,6 +160,27 @@ def test_a_heartbeat_in_the_queue_is_a_contact(rules: str, silence: int) -> None
     for _ in range(3):
         state = do.tick(state)
     assert do.send(state, 0).silence == silence
+
+
+@pytest.mark.parametrize(("rules", "begun"), [("fixed", 1), ("kafka-4.4.0", 0), ("kafka-3.9", 0)])
+def test_what_a_failover_aborts_is_begun_anew(rules: str, begun: int) -> None:
+    """Each release takes the level in the first transaction for that of the log, and aborts it (KIP-868)."""
+    setting = FEATURES.setting("bootstrap", rules=parse(rules))
+    do, state = Features(setting), FEATURES.initial(setting)[0]
+    state = do.activate(do.stop(do.activate(state, 0), 0), 1)
+    assert (state.active, state.level, state.begun) == (1, 0, begun)
+    assert do.end(do.activate(FEATURES.initial(setting)[0], 0)).level == 1
+
+
+@pytest.mark.parametrize(("rules", "starts"), [("fixed", True), ("fixed+unnamed-log-stops-start", False)])
+def test_a_log_that_names_no_topic_is_stray(rules: str, starts: bool) -> None:
+    """KAFKA-16814: after a crash such a log keeps a broker from starting, after a stop none is there."""
+    setting = IMAGES.setting("crashes", rules=parse(rules))
+    do, state = Joining(setting), IMAGES.initial(setting)[1]
+    state = do.publish(do.create(state, 1))
+    assert all(do.may_start(do.crash(state)).values()) == starts
+    assert all(do.may_start(do.stop(state)).values())
+    assert [log.held for log in do.start(do.crash(state)).logs] == [True, False]
 
 
 Step = tuple[str, int] | tuple[str]

@@ -23,6 +23,7 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
+import org.apache.kafka.clients.admin.FeatureUpdate.UpgradeType;
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
@@ -72,6 +73,7 @@ final class FuzzBeside {
     private static final Pattern ID = Pattern.compile("(?<![\\w-])[\\w-]{21}[AQgw](?![\\w-])");
     private static final Pattern RUN = Pattern.compile("x{100,}");
     private static final String ABSENT = "absent";
+    private static final long HALF_A_SESSION = 4_500;
     private static final long UNCOMMITTED = 1_000_000;
     private static final String LONG = "x".repeat(32767);
 
@@ -151,6 +153,8 @@ final class FuzzBeside {
         asked.askNames();
         asked.askPartitions();
         asked.askBrokers();
+        asked.askFeatures();
+        asked.askExpired(controller.clock);
         asked.askCluster(controller);
         return RUN.matcher(asked.named(asked.answer).replace('\n', ' ')).replaceAll(found -> found.group().length() + " x");
     }
@@ -506,6 +510,30 @@ final class FuzzBeside {
         List<String> lost = new ArrayList<>(), texts = new ArrayList<>();
         for (ImageWriterOptions option : options(lost)) texts.add(text(record.in(option)));
         return texts + " lost " + lost;
+    }
+
+    /** Updates of features, of each kind, to levels up and down. */
+    private void askFeatures() {
+        int newest = MetadataVersion.latestProduction().featureLevel();
+        for (String name : List.of(MetadataVersion.FEATURE_NAME, FuzzDriver.ELR_FEATURE, ABSENT)) {
+            for (int level : new int[] {newest + 1, newest, newest - 1, newest - 4, 3, 1, 0}) {
+                for (UpgradeType kind : UpgradeType.values()) {
+                    ask("updateFeatures " + name + " " + level + " " + kind, () -> gained(
+                        managers.features, "updateFeatures", Map.of(name, (short) level), Map.of(name, kind)));
+                }
+            }
+        }
+    }
+
+    /** Heartbeats that waited too long for an answer count as contact. */
+    private void askExpired(TourDriver.Clock clock) {
+        ask("processExpiredBrokerHeartbeat", () -> {
+            clock.sleep(HALF_A_SESSION + 1);
+            managers.cluster.brokerRegistrations().values().forEach(one -> managers.replication.processExpiredBrokerHeartbeat(
+                new BrokerHeartbeatRequestData().setBrokerId(one.id()).setBrokerEpoch(one.epoch())));
+            clock.sleep(HALF_A_SESSION);
+            return managers.replication.maybeFenceOneStaleBroker();
+        });
     }
 
     private void askBrokers() {

@@ -47,12 +47,13 @@ def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_
         ("emptied-revertToSnapshot", "SnapshotRegistry", "timeline", "reverted"),
         ("torn", "ReplicationControlManager", "controller", "createTopics"),
         ("oldest", "PartitionChangeBuilder", "controller", "written"),
+        ("emptied-processExpiredBrokerHeartbeat", "ReplicationControlManager", "controller", "brokers"),
     ],
 )
 def test_what_a_log_would_show_later_is_noticed(
     change: str, name: str, package: str, question: str, tmp_path: Path
 ) -> None:
-    """A write that is not undone, one that may be torn, and a record that its version cannot hold: each differs."""
+    """A write that is not undone or is torn, a record of a wrong version, a contact that does not count: all differ."""
     build = Build.of(str(changed(tmp_path, change, name, package)), NEWEST)
     row = beside_release(build, parse(f"kafka-{NEWEST}"), 1, 20)
     assert question in {name for name, *_ in row.causes}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 
 import pytest
@@ -260,3 +261,14 @@ def test_the_page_on_replay_names_what_is_not_judged() -> None:
     page = " ".join((DOCS / "how-to" / "replay.md").read_text(encoding="utf-8").split())
     left_out = page.partition("Left out are ")[2].partition("which a log cannot show")[0]
     assert set(re.findall(r"`([a-z-]+)`", left_out)) == set(UNLOGGED)
+
+
+def test_every_place_tells_the_same_version() -> None:
+    """The package, its citation, the newest changes and the name of the wheel in a page are of one version."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    for page, words in (
+        ("CITATION.cff", f"\nversion: {version}\n"),
+        ("docs/how-to/ci.md", f"/kraftcheck-{version}-py3"),
+    ):
+        assert words in (ROOT / page).read_text(), page
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version  # type: ignore[index]

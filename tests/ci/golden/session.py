@@ -19,6 +19,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -146,7 +147,8 @@ def _varied(text: str) -> str:
 
 
 def _values(text: str, folder: Path) -> list[str]:
-    return document_lines(json.loads(_placed(text, folder)))
+    placed = re.sub(rf'("version": ?)"{re.escape(version("kraftcheck"))}"', r'\1"VERSION"', _placed(text, folder))
+    return document_lines(json.loads(placed))
 
 
 def document_lines(value: Any, name: str = "", indent: str = "") -> list[str]:

@@ -187,7 +187,7 @@ def apply(op: str, *operands: Word) -> Any:
 def concrete(value: Word) -> int:
     """The word as an int; raises UntraceableRule when it is symbolic."""
     if isinstance(value, Term):
-        raise value.graph.refusal("a symbolic word where only a concrete one can be; ask has() of each broker")
+        raise value.graph.refusal("a symbolic word where only a concrete one can be; ask has() of each member")
     return value
 
 

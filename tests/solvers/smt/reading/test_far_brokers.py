@@ -240,5 +240,5 @@ KEYS = {
 def test_all_brokers_without_end_are_refused(name: str) -> None:
     """To go through all brokers of any number is refused with the line, in claims of users too."""
     planted = always("planted", "broker 7 is there", lambda s: kc.some(KEYS[name](s), lambda b: b == 7))
-    with pytest.raises(UntraceableRule, match=r"test_far_brokers.py:\d+: keys\(\) of brokers whose ids have no end"):
+    with pytest.raises(UntraceableRule, match=r"test_far_brokers.py:\d+: keys\(\) whose numbers have no end"):
         of_any(name, lambda system: evolve(system, properties=lambda _: [planted]))

@@ -181,7 +181,7 @@ DECIDING, MOST_NAMED = ".controller.", 5
 
 DOCUMENT_VERSION = 1  # version of the JSON document
 
-FIRST, MORE = 4_000, 30_000
+FIRST, MORE = 4_000, 40_000
 """Steps of the first fuzz, whose answer comes at once, and of the one that follows where it shows nothing."""
 
 SIZE = CheckSize(exhaustive=2, samples=20_000, seed=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -79,18 +80,24 @@ class Part:
             raise Refusal(f"{path} is no jar")
         return cls(path, named["artifact"] if named else path.stem, digest)
 
-    def classes(self) -> Iterator[str]:
+    @functools.cached_property
+    def classes(self) -> tuple[str, ...]:
         """The members that are classes, by path within it."""
         if self.path.is_dir():
-            yield from (str(file.relative_to(self.path)) for file in self.path.rglob("*.class"))
-            return
+            return tuple(str(file.relative_to(self.path)) for file in self.path.rglob("*.class"))
         with zipfile.ZipFile(self.path) as jar:
-            yield from (name for name in jar.namelist() if name.endswith(".class") and not name.startswith("META-INF"))
+            names = jar.namelist()
+        return tuple(name for name in names if name.endswith(".class") and not name.startswith("META-INF"))
+
+    @property
+    def own(self) -> Iterator[str]:
+        """Those of Kafka's."""
+        return (name for name in self.classes if name.startswith(_OWN))
 
     def sums(self) -> dict[str, int]:
         """The CRC-32 of each class of Kafka's, by its path."""
         if self.path.is_dir():
-            return {name: zlib.crc32(self.bytes_of(name)) for name in self.classes() if name.startswith(_OWN)}
+            return {name: zlib.crc32(self.bytes_of(name)) for name in self.own}
         with zipfile.ZipFile(self.path) as jar:
             members = (one for one in jar.infolist() if one.filename.endswith(".class"))
             return {one.filename: one.CRC for one in members if one.filename.startswith(_OWN)}
@@ -143,9 +150,9 @@ class Build:
         _check_once(chosen)
         if Path(text).is_dir() and not (Path(text) / "settings.gradle").exists():
             _check_members(chosen)
-        if not any(member.startswith(_OWN) for part in chosen for member in part.classes()):
+        if not any(member for part in chosen for member in part.own):
             raise Refusal(f"{text} has no class of Kafka")
-        if Path(text).is_dir() and all(part.path.is_file() and _MANAGERS not in part.classes() for part in chosen):
+        if Path(text).is_dir() and all(part.path.is_file() and _MANAGERS not in part.classes for part in chosen):
             raise Refusal(f"{text} has no kafka-metadata jar, whose classes decide; name its jars, with commas between "
                           "them, to drive the managers of a release with them")  # fmt: skip
         return cls(like or _nearest(_version(text, chosen)), tuple(chosen), text)
@@ -187,8 +194,7 @@ class Build:
 
     def java(self) -> int:
         """The oldest Java that can run what comes first, by the version of a class of each part."""
-        firsts = (next(part.classes(), "") for part in self.first)
-        heads = [part.bytes_of(name)[:8] for part, name in zip(self.first, firsts, strict=True) if name]
+        heads = [part.bytes_of(part.classes[0])[:8] for part in self.first if part.classes]
         return max((int.from_bytes(head[6:8]) - _FIRST_JAVA for head in heads), default=OLDEST_JAVA)
 
     def stale(self) -> Iterator[str]:
@@ -212,12 +218,11 @@ class Build:
             alike = {release: sum(listed(release, CONTROLLER).get(part.path.name) == part.digest for part in self.first)
                      for release in known_versions()}  # fmt: skip
             of = max(alike, key=lambda release: (alike[release], release == self.like))
-            same = len(self.first) - len(changed)
-            text.append(f"  {same} {'jar is' if same == 1 else 'jars are'} as in {of}")
+            text.append(f"  as released in {of}: {len(self.first) - len(changed)} of {len(self.first)} jars")
         text += [f"  warning: sources of {module} are newer than what is built of it" for module in self.stale()]
         if _VERSION.fullmatch(self.name):
             text.append(f"  warning: no digest of Kafka {self} is listed; what Maven fetched is trusted")
-        if not any(_MANAGERS in part.classes() for part in self.first):
+        if not any(_MANAGERS in part.classes for part in self.first):
             text.append(f"  what it does not have, the managers too, is of {self.like}")
         return text
 
@@ -251,7 +256,7 @@ def _check_members(parts: Sequence[Part]) -> None:
     """Refuse a class of Kafka's that two jars of a folder have: which of them would be driven is a matter of names."""
     by_member = dict[str, Part]()
     for part in parts:
-        for member in filter(lambda name: name.startswith(_OWN), part.classes()):
+        for member in part.own:
             other = by_member.setdefault(member, part)
             if other is not part:
                 raise Refusal(f"{other.path} and {part.path} both have {_name(member)}; remove one, or name the jars, "

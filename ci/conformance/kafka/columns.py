@@ -205,6 +205,6 @@ def named(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={text}" for name, text in zip(values, texts, strict=True))
 
 
-def answer_lines(expected: str, actual: str) -> list[str]:
-    """Two answers that differ, for a reader."""
-    return [f"    expected (Kafka): {expected}", f"    actual (model):   {actual}"]
+def answer_lines(classes: str, rules: str) -> list[str]:
+    """Two answers that differ, for a reader: that of the classes which are asked, and that of the rules."""
+    return [f"    the classes answer: {classes}", f"    the rules answer:   {rules}"]

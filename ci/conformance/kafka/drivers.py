@@ -62,7 +62,7 @@ BROKER = "BrokerDriver"
 """The driver of a broker's directories, moves and proposals; it stands on the jars of a broker too."""
 
 
-NO_ANSWER = "the driver was stopped, since it gave no answer"
+NO_ANSWER = "the process was stopped, since it gave no answer"
 """How the end of a process begins that was waited for in vain."""
 
 
@@ -104,7 +104,7 @@ def compiled(build: Build, source_files: Sequence[Path], kind: str = CONTROLLER)
             _remove(place)
             _check_java(build)
             of = f"{build}, which may not be built whole" if build.first else build
-            compile_java(source_files, classes, place, f"the driver for Kafka {of}")
+            compile_java(source_files, classes, place, f"what asks Kafka {of}")
             replace(record, json.dumps(digests_below(place), indent=1))
     return os.pathsep.join((str(place), classes))
 
@@ -190,6 +190,10 @@ class DriverProcess:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
+    def kill(self) -> None:
+        """End the process, whatever it is asked."""
+        self._process.kill()
+
     def restart(self) -> None:
         """Go on with a new process, where this one has died."""
         self._end(killed=True)
@@ -206,7 +210,7 @@ class DriverProcess:
     def _end(self, killed: bool) -> None:
         stdin = self._pipe(self._process.stdin)
         if killed:
-            self._process.kill()
+            self.kill()
         elif not stdin.closed:
             stdin.write(self.END)
         with contextlib.suppress(BrokenPipeError):  # of a question that a process which died has not read
@@ -234,7 +238,7 @@ class DriverProcess:
 
         def stop() -> None:
             self._hung = True
-            self._process.kill()
+            self.kill()
 
         timer = threading.Timer(self.SILENCE, stop)
         timer.daemon = True
@@ -247,7 +251,7 @@ class DriverProcess:
     @staticmethod
     def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
         if stream is None:
-            raise DriverError("the driver has no pipe")
+            raise DriverError("the process has no pipe")
         return stream
 
     def _failure(self) -> DriverError:
@@ -259,7 +263,7 @@ class DriverProcess:
         relevant = [line for line in log_lines if not line.startswith(("SLF4J", "\tat "))]
         after = [line.strip() for mark, line in pairwise(relevant) if mark.strip() == "Location:"]  # of a VerifyError
         told = " | ".join([relevant[0], *after] if after else relevant[:3])
-        return DriverError(f"the driver ended with code {code}: {told or 'it wrote no reason'}")
+        return DriverError(f"the process ended with code {code}: {told or 'it wrote no reason'}")
 
 
 class JavaProcess(DriverProcess):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
@@ -98,6 +99,23 @@ def test_a_sample_agrees() -> None:
     assert row.answers.keys() == {*REQUESTS, "image"}
     kinds = {answer for answers in row.answers.values() for answer in answers}
     assert {"records", "no record", "DUPLICATE_BROKER_REGISTRATION", "NEW_LEADER_ELECTED", "INVALID_CONFIG"} <= kinds
+
+
+def test_a_wide_sequence_has_what_others_are_too_small_for() -> None:
+    """One plan of some has ISRs of more than five, partitions beyond the twentieth, and leader epochs beyond forty."""
+    assert [number for number in range(200) if drawn_plan(0, number, 0).wide] == [63, 127, 191]
+    text = [exchange.model for exchange in Played.of(NEWEST, parse("kafka-4.4.0"), drawn_plan(0, 63, 120)).exchanges]
+    assert any(re.search(r"change \S+ .*isr=\d+(,\d+){5,} ", one) for one in text)
+    assert any(re.search(r"change \d+-2[1-9] ", one) for one in text)
+    assert max(int(epoch) for epoch in re.findall(r" epochs=(\d+),", text[-1])) > 40
+
+
+def test_a_wide_sequence_agrees() -> None:
+    """Before and after others, on the newest release: no difference, and nobody waits for the other in vain."""
+    counts, plans = FuzzCounts(), iter([drawn_plan(0, number, 30) for number in (62, 63, 127, 128)])
+    assert list(fuzzed(Build(NEWEST), parse(f"kafka-{NEWEST}"), plans, counts, lambda: False)) == []
+    assert counts.sequences == 4
+    assert counts.steps > 2000
 
 
 def test_timers_have_no_limit_where_the_order_of_partitions_shows() -> None:

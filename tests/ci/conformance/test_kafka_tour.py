@@ -201,6 +201,9 @@ ISR_OF_NOBODY = ("kafka-4.0.0", "kafka-4.0.1", "kafka-4.0.2")
 NOBODY = -(1 << 31)
 """The ISR [-1] as the driver writes sets."""
 
+MET_BY_NOBODY = {"elections tiny", "elections small", "elections directories", "directories restarts"}
+"""Where such an ISR can come about: those that have ELR on, and a leader outside an empty ISR that is started anew."""
+
 SCOPED = [
     *(("elections", scope, ("--sample", "1000")) for scope in ("tiny", "small", "directories")),
     *(("directories", scope, ("--sample", "2000") if scope == "medium" else ()) for scope in SCOPES),
@@ -213,11 +216,12 @@ SCOPED = [
 @pytest.mark.parametrize(("system", "scope", "more"), SCOPED)
 def test_every_release_takes_the_tour(system: str, scope: str, more: tuple[str, ...], rules: str) -> None:
     """No step differs on the managers of a release under its preset; with B5 those differ that make the ISR [-1]."""
-    if system == "elections" and rules in ISR_OF_NOBODY:
-        code, row = toured(system, rules, "--sample", "10000" if scope == "directories" else "1000", scope=scope)
+    if f"{system} {scope}" in MET_BY_NOBODY and rules in ISR_OF_NOBODY:
+        more = ("--sample", "10000" if scope == "directories" else "1000") if system == "elections" else ()
+        code, row = toured(system, rules, *more, scope=scope)
         assert code == (23 if row["differing"] else 0)
         assert sum(cause["transitions"] for cause in row["shown"]) == row["differing"]
-        assert row["differing"] or scope != "directories"
+        assert row["differing"] or scope not in ("directories", "restarts")
         for cause in row["shown"]:
             assert NOBODY in (cause["expected"].get("record0.isr"), cause["expected"].get("record1.isr")), cause
         return

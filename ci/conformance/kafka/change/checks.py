@@ -297,7 +297,7 @@ MOST_EXHAUSTIVE = 3
 MOST_CAUSES = 8
 """How many causes of a check are shown, with a shortest case each."""
 
-DRIVER = "driver"
+DRIVER = "process"
 """Stands for the columns of a case that killed the process with Kafka's classes."""
 
 
@@ -478,7 +478,7 @@ def row_lines(row: CheckRow) -> list[str]:
         f"{row.differences:,} differences ({rate})"
     ]
     if row.died:
-        text.append("  the driver died of the last case, and the rest of this check was not asked")
+        text.append("  the process died of the last case, and the rest of this check was not asked")
     for cause in row.shown:
         text.append(f"  {cause.cases:,} cases differ in {', '.join(cause.columns)}; the shortest:")
         text.append(f"    case: {named(cause.case)}")

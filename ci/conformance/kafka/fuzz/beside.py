@@ -48,8 +48,8 @@ class BesideRow:
         counts = f"{self.answers:,} answers in {self.sequences:,} sequences, {self.differing:,} differ"
         text = [f"beside the rules: {counts}"]
         for question, count, released, own in self.causes[:1]:
-            text += [f"  {count:,} to {question}; the first:", f"    expected ({like}): {released}"]
-            text.append(f"    actual: {own}")
+            text += [f"  {count:,} to {question}; the first:", f"    {like} answers: {released}"]
+            text.append(f"    the build answers: {own}")
         return text if len(self.causes) < 2 else [*text, f"  and to {len(self.causes) - 1} other questions"]
 
 

@@ -200,9 +200,10 @@ class ModelController:
     # whether release and rules refuse too many partitions of new topics, and of topics that grow; where they do not,
     # such a request makes them all, and is not drawn
     limits: tuple[bool, bool] = (False, False)
+    wide: bool = False  # whether topics have many partitions and replicas, and stay
 
     @classmethod
-    def start(cls, version: str, rules: RuleSet, elr: bool, few: bool) -> ModelController:
+    def start(cls, version: str, rules: RuleSet, elr: bool, few: bool, wide: bool = False) -> ModelController:
         """A controller without topics and brokers; its log has the metadata version, and what switches ELR on.
 
         Where `few`, a timer elects no more than FEW leaders before it is due again.
@@ -216,7 +217,8 @@ class ModelController:
         release, own = parse(f"kafka-{version}").controller, rules.controller
         created = not (release.created_partitions_uncounted or own.created_partitions_uncounted)
         added = not (release.added_partitions_uncounted or own.added_partitions_uncounted)
-        return cls(rules, controller, forbids=release.factor_change_can_be_forbidden, limits=(created, added))
+        return cls(rules, controller, forbids=release.factor_change_can_be_forbidden, limits=(created, added),
+                   wide=wide)  # fmt: skip
 
     def answer(self, request: Request) -> str:
         """The answer to a request; the controller is the one after it."""

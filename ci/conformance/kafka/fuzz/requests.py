@@ -78,12 +78,20 @@ LIMIT = 10_000  # each number is below this
 Step = tuple[int, ...]  # the numbers of one step
 
 
+WIDE, LONGER = 64, 40
+"""One plan of so many is wide, and has so many times the steps of another."""
+
+
 @frozen
 class Plan:
-    """A sequence before it meets a controller: numbers for its brokers, and for each step."""
+    """A sequence before it meets a controller: numbers for its brokers, and for each step.
+
+    A wide one has more brokers, replicas and partitions, whose topics are seldom deleted: their epochs grow.
+    """
 
     brokers: Step
     steps: tuple[Step, ...]
+    wide: bool = False
 
 
 class Draws:
@@ -116,9 +124,10 @@ class Draws:
 
 def drawn_plan(seed: int, number: int, steps: int) -> Plan:
     """The plan of a number among those of a seed."""
-    source = random.Random(f"{seed}/{number}")
-    rows = [tuple(source.randrange(LIMIT) for _ in range(WIDTH)) for _ in range(steps + 1)]
-    return Plan(rows[0], tuple(rows[1:]))
+    source, wide = random.Random(f"{seed}/{number}"), number % WIDE == WIDE - 1
+    count = 1 + steps * (LONGER if wide else 1)
+    rows = [tuple(source.randrange(LIMIT) for _ in range(WIDTH)) for _ in range(count)]
+    return Plan(rows[0], tuple(rows[1:]), wide)
 
 
 HIGHEST = 2**31 - 1  # the highest broker id
@@ -142,11 +151,11 @@ class Brokers:
         return tuple(range(first, first + self.directories))
 
 
-def drawn_brokers(draws: Draws) -> Brokers:
-    """Two to five brokers with one to three directories each."""
+def drawn_brokers(draws: Draws, wide: bool) -> Brokers:
+    """Two to five brokers, or all of a pool, with one to three directories each."""
     pool = draws.pick((SMALL, HASHED, MIXED))
     count = 2 + draws.below(4)
-    return Brokers(draws.some(pool, count), 1 + draws.below(3))
+    return Brokers(draws.some(pool, len(pool) if wide else count), 1 + draws.below(3))
 
 
 def register(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
@@ -184,7 +193,8 @@ def beat(world: ModelController, brokers: Brokers, draws: Draws) -> Request | No
     broker = draws.pick(brokers.ids if draws.percent(2) else registered)
     known = world.controller.registration(broker)
     epoch = (0 if known is None else known.epoch) - (1 if draws.percent(4) else 0)
-    wish = Wish(draws.percent(6), draws.percent(10), _offset(world, draws))
+    fence, stop = (3, 3) if world.wide else (6, 10)
+    wish = Wish(draws.percent(fence), draws.percent(stop), _offset(world, draws))
     failed = draws.some(brokers.directories_of(broker), 1 + draws.below(2)) if draws.percent(8) else ()
     cordoned = _cordoned(world, brokers.directories_of(broker), draws)
     request = HeartbeatRequest(broker, epoch, wish, failed, cordoned)
@@ -228,7 +238,11 @@ def unregistered(world: ModelController, brokers: Brokers, draws: Draws) -> Requ
 
 def waited(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     """Time passes; seldom so much that all sessions end, or just do not."""
-    milliseconds = draws.pick((9001, 9001, 9000)) if draws.percent(30) else 500 * (1 + draws.below(8))
+    milliseconds = (
+        draws.pick((9001, 9001, 9000))
+        if draws.percent(2 if world.wide else 30)
+        else 500 * (1 + draws.below(1 if world.wide else 8))
+    )
     return Request(f"wait {milliseconds}", changed=lambda known, _: evolve(known, soft=known.soft.after(milliseconds)))
 
 
@@ -259,9 +273,10 @@ def alter(world: ModelController, brokers: Brokers, draws: Draws) -> Request | N
     p, controller = place.partition, world.controller
     sender = draws.pick(brokers.ids) if p.leader < 0 or draws.percent(5) else int(p.leader)
     proposals = [_proposal(world, place, sender, brokers, draws)]
-    if draws.percent(12):
+    if draws.percent(50 if world.wide else 12):
         led = [other for other in controller.places() if other.partition.leader == sender]
-        proposals += [_proposal(world, other, sender, brokers, draws) for other in led[:1] if other != place]
+        proposals += [_proposal(world, other, sender, brokers, draws)
+                      for other in led[: 24 if world.wide else 1] if other != place]  # fmt: skip
     known = controller.registration(sender)
     request = AlterPartitionRequest(sender, -1 if known is None else known.epoch, tuple(proposals))
 
@@ -276,8 +291,10 @@ def alter(world: ModelController, brokers: Brokers, draws: Draws) -> Request | N
 def _proposal(world: ModelController, place: Place, sender: int, brokers: Brokers, draws: Draws) -> Proposal:
     p = place.partition
     isr, joining = list(ids(p.isr)), [broker for broker in ids(p.replicas) if not p.isr.has(broker)]
-    if joining and not draws.percent(40):
-        isr += draws.some(joining, 1 + draws.below(3))
+    if world.wide:
+        joining = [broker for broker in joining if world.controller.is_active(broker)]
+    if joining and not draws.percent(10 if world.wide else 40):
+        isr += draws.some(joining, len(joining) if world.wide else 1 + draws.below(3))
     elif len(isr) > 1:
         isr.remove(draws.pick([broker for broker in isr if broker != sender] or isr))
     odd = draws.below(100)
@@ -344,7 +361,7 @@ def _wanted(world: ModelController, place: Place, brokers: Brokers, draws: Draws
         return Reassignment(name, place.index, None)
     if draws.percent(50):
         return Reassignment(name, place.index, draws.some(brokers.ids, len([b for b in old if not p.adding.has(b)])))
-    return Reassignment(name, place.index, draws.some(old if draws.percent(40) else brokers.ids, 1 + draws.below(4)))
+    return Reassignment(name, place.index, draws.some(old if draws.percent(40) else brokers.ids, _factor(world, draws)))
 
 
 def _row_text(row: Reassignment) -> str:
@@ -464,7 +481,8 @@ NAMES = ("foo", "bar", "a.b")
 
 def create(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     """A topic is created: placed by the controller, or by hand."""
-    name, partitions, factor = draws.pick(NAMES), 1 + draws.below(3), 1 + draws.below(4)
+    name, partitions, factor = draws.pick(NAMES), 1 + draws.below(3), _factor(world, draws)
+    partitions = 24 if world.wide and partitions == 3 else partitions
     key = draws.pick((MIN_ISR, MIN_ISR, UNCLEAN_ELECTION, ""))
     value = ("true" if draws.percent(70) else "false") if key == UNCLEAN_ELECTION else str(2 + draws.below(2))
     configs = {key: value} if key else {}
@@ -488,7 +506,7 @@ def create(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
 
 def delete(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
     """A topic is deleted, by its id."""
-    if not world.topics:
+    if not world.topics or (world.wide and not draws.percent(10)):
         return None
     topic_id = UNKNOWN if draws.percent(10) else draws.pick(list(world.topics))
 
@@ -508,7 +526,7 @@ def grow(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     added = 1 + draws.below(2) if draws.percent(90) else 0
     lists: tuple[Ids, ...] | None = None
     if draws.percent(50):
-        lists = tuple(_replicas(world, brokers, draws, 1 + draws.below(4)) for _ in range(max(added, 1)))
+        lists = tuple(_replicas(world, brokers, draws, _factor(world, draws)) for _ in range(max(added, 1)))
     elif draws.percent(4) and world.limits[1]:
         added = MOST_PARTITIONS + 1
     growth = Growth(name, present + added, lists)
@@ -561,6 +579,11 @@ def _replicas(world: ModelController, brokers: Brokers, draws: Draws, factor: in
     if odd > 97:
         return () if odd == 99 else (brokers.ids[0], brokers.ids[0])
     return draws.some(brokers.ids if draws.percent(5) or not registered else registered, factor)
+
+
+def _factor(world: ModelController, draws: Draws) -> int:
+    """How many replicas are asked for."""
+    return (4 if world.wide else 1) + draws.below(4)
 
 
 def _rows(lists: tuple[Ids, ...]) -> str:

@@ -40,7 +40,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     unregistered,
     waited,
 )
-from kraftcheck.ci.terminal.interrupts import passed
+from kraftcheck.ci.terminal.interrupts import passed, within
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import RuleSet
 
@@ -56,7 +56,7 @@ REQUESTS = {
 
 DRAWN = tuple(draw for draw, weight in REQUESTS.values() for _ in range(weight))
 
-DIED = "the driver died"
+DIED = "the process died"
 """How the answer begins that the end of Kafka's process is."""
 
 MISFIT = re.compile(
@@ -202,10 +202,10 @@ class Played:
                 a partition twice, since the order in which Kafka visits partitions, that of drawn ids, shows then.
         """
         draws = Draws(plan.brokers)
-        brokers = drawn_brokers(draws)
+        brokers = drawn_brokers(draws, plan.wide)
         elr, drawn = not version.startswith("3.") and not draws.percent(30), draws.percent(50)
         few = drawn and not rules.partition.dead_last_known_leader_electable if few is None else few
-        world = ModelController.start(version, rules, elr, few)
+        world = ModelController.start(version, rules, elr, few, plan.wide)
         exchanges = []
         for number, numbers in enumerate(plan.steps):
             step = Draws(numbers)
@@ -251,7 +251,8 @@ class Played:
             text = answer_text(head, records) if answer.startswith("ok ") else answer
             pairs.append(evolve(exchange, kafka=text))
             if text.partition("#")[0] != exchange.model:
-                return FuzzDifference(self.plan, self.begin, tuple(pairs))
+                plan = evolve(self.plan, steps=self.plan.steps[: exchange.step + 1])
+                return FuzzDifference(plan, self.begin, tuple(pairs))
         return None
 
 
@@ -278,13 +279,17 @@ def fuzzed(
             if plan is None and waiting is None:
                 return
             ahead = None if plan is None else Played.of(build.like, rules, plan)
-            if ahead is not None:
+            # The answers to a wide one fill a pipe: nothing is sent until they are read, nor is it before others are.
+            alone = any(one is not None and one.plan.wide for one in (waiting, ahead))
+            if ahead is not None and not alone:
                 ahead.send(kafka)
             if waiting is not None:
-                difference = waiting.answered(kafka, ahead)
+                difference = waiting.answered(kafka, None if alone else ahead)
                 _count(counts, waiting.exchanges, difference)
                 if difference is not None:
                     yield difference
+            if ahead is not None and alone:
+                ahead.send(kafka)
             waiting = ahead
 
 
@@ -306,24 +311,25 @@ def _kind_of_answer(answer: str) -> str:
 
 
 def shortened(kafka: FuzzProcess, like: str, rules: RuleSet, difference: FuzzDifference) -> FuzzDifference:
-    """A sequence with a difference of the same cause, which has no step that can be left out.
+    """A sequence with a difference of the same cause, which has no step that can be left out; see SHORTENING.
 
-    Runs of steps are left out first, each half as long as the ones before; then single steps, until none is left out.
+    Runs of steps are left out first, each half as long as the ones before; then single steps, until none is left out,
+    or the time is over.
     """
-    best, steps = difference, difference.plan.steps[: difference.exchanges[-1].step + 1]
-    size = max(1, len(steps) // 2)
+    best, steps = difference, difference.plan.steps
+    size, end = max(1, len(steps) // 2), time.monotonic() + within(SHORTENING)
     while True:
         at, before = 0, len(steps)
-        while at < len(steps):
-            plan = Plan(difference.plan.brokers, (*steps[:at], *steps[at + size :]))
+        while at < len(steps) and time.monotonic() < end:
+            plan = evolve(difference.plan, steps=(*steps[:at], *steps[at + size :]))
             played = Played.of(like, rules, plan)
             played.send(kafka)
             again = played.answered(kafka)
             if again is not None and again.cause == difference.cause:
-                best, steps = again, plan.steps[: again.exchanges[-1].step + 1]
+                best, steps = again, again.plan.steps
             else:
                 at += size
-        if size == 1 and len(steps) == before:
+        if (size == 1 and len(steps) == before) or time.monotonic() >= end:
             return best
         size = max(1, size // 2)
 
@@ -333,6 +339,12 @@ LENGTH = 120
 
 MOST_CAUSES = 3
 """How many causes are shortened and shown."""
+
+SHORTENING = 30.0
+"""Seconds after which a long sequence is not shortened any more."""
+
+MOST_SHOWN = 40
+"""So many last steps of a sequence are shown."""
 
 MOST_DEATHS = 3
 """After so many ends of Kafka's process, or one that was waited for in vain, no further sequence is asked."""
@@ -467,7 +479,9 @@ def cause_lines(row: FuzzRow) -> list[str]:
     text = list[str]()
     for cause in row.causes:
         text.append(f"  {cause.sequences:,} in the answer to {cause.request}; the shortest that is known:")
-        text += [f"    {number}. {step}" for number, step in enumerate(cause.steps)]
+        left = max(0, len(cause.steps) - MOST_SHOWN)
+        text += [f"    ... {left:,} steps before"] * (left > 0)
+        text += [f"    {number}. {step}" for number, step in enumerate(cause.steps[left:], left)]
         text += answer_lines(cause.expected, cause.actual)
     if sum(cause.sequences for cause in row.causes) < row.differing:
         text.append("  and others")

@@ -154,7 +154,8 @@ def _explored(
 
         search = AnsweredSearch(answered, program, asked, budget, stop, report)
         begin = time.monotonic()
-        search.run()
+        with asked.ended_by(stop):
+            search.run()
         seconds = time.monotonic() - begin
         digests = build.digests() if build.first else ()
         refusals = {name: search.store.occurrence(mark) for name, mark in search.refusals.items()}

@@ -147,7 +147,7 @@ def tour_lines(row: TourRow, rules: str) -> list[str]:
         text += [f"    {number}. {call}" for number, call in enumerate(cause.sequence, 1)]
         text += answer_lines(named(cause.expected), named(cause.actual))
     for death in row.deaths:
-        text.append(f"  the driver died, and the rest was not asked: {death.reason}")
+        text.append(f"  the process died, and the rest was not asked: {death.reason}")
         text.append("  it died of the last of these steps" + ("" if death.alone else ", not without others before"))
         text += [f"    {number}. {call}" for number, call in enumerate(death.sequence, 1)]
     if sum(cause.transitions for cause in row.shown) < row.differing:

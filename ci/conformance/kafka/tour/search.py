@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.ci.conformance.kafka.columns import Rows
-from kraftcheck.ci.conformance.kafka.drivers import JavaProcess
+from kraftcheck.ci.conformance.kafka.drivers import DriverError, JavaProcess
 from kraftcheck.ci.conformance.kafka.tour.answers import (
     COUNTS,
     DOUBTS,
@@ -79,6 +80,28 @@ class Managers:
             return answers[places]
         self._memo.update((names[n], answer) for n, answer in zip(new.tolist(), answers, strict=True))
         return np.stack([self._memo[name] for name in names])[places]
+
+    @contextmanager
+    def ended_by(self, stop: threading.Event) -> Iterator[None]:
+        """Meanwhile a stop ends the processes, whatever they are asked; new ones follow them."""
+        over = threading.Event()
+
+        def watch() -> None:
+            while not over.is_set():
+                if stop.wait(0.1):
+                    over.set()
+                    for process in self.processes:
+                        process.kill()
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+        for process in self.processes if stop.is_set() else ():
+            process.restart()
 
     def _put(self, questions: Rows) -> Rows:
         portions = [questions[n : n + PORTION] for n in range(0, len(questions), PORTION)]
@@ -254,7 +277,11 @@ class AnsweredSearch:
             self.store.ends.append(end)
             judge_only = self.limits.max_depth is not None and len(self.levels) > self.limits.max_depth
             for first in range(begin, end, BLOCK):
-                self._block(np.arange(first, min(end, first + BLOCK)), judge_only)
+                try:
+                    self._block(np.arange(first, min(end, first + BLOCK)), judge_only)
+                except DriverError:
+                    if not self.stop.is_set():
+                        raise
                 self.queue = max(0, end - first - BLOCK)
                 self.on_block(self)
                 if self.cut is None:

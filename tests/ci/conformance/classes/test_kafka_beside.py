@@ -63,5 +63,5 @@ def test_sequences_that_differ_before_are_left_out() -> None:
     """Where a request is answered otherwise the questions after it are of another state, and are not compared."""
     assert differences(["ok a", "ok x = 1|y = 2"], ["ok b", "ok x = 3|y = 2"]) is None
     assert differences(["ok a", "ok x = 1|y = 2"], ["ok a", "ok x = 3|y = 2"]) == [("x", "1", "3")]
-    died = differences(["ok a", "ok x = 1"], ["ok a", "the driver died: no memory"])
-    assert died == [("x", "1", "not asked"), ("the driver died: no memory", "not asked", "")]
+    died = differences(["ok a", "ok x = 1"], ["ok a", "the process died: no memory"])
+    assert died == [("x", "1", "not asked"), ("the process died: no memory", "not asked", "")]

@@ -238,7 +238,7 @@ def test_released_jars_as_a_folder_conform(tmp_path: Path) -> None:
         (tmp_path / Path(path).name).symlink_to(path)
     ran = kraftcheck("conform", "--kafka", str(tmp_path), "--fuzz", "500", "--quiet")
     assert ran.code == 0
-    assert ran.out.startswith(f"Kafka {tmp_path}, completed by 4.0.2\n  10 jars are as in 4.0.2\n")
+    assert ran.out.startswith(f"Kafka {tmp_path}, completed by 4.0.2\n  as released in 4.0.2: 10 of 10 jars\n")
     wrong = kraftcheck("conform", "--kafka", str(tmp_path), "--like", "4.0.2", "--rules", "kafka-4.4.0", "--exhaustive",
                        "1", "--samples", "0", "--quiet")  # fmt: skip
     assert wrong.code == 23

@@ -83,10 +83,10 @@ def test_java_that_ends_at_once_is_no_fault(monkeypatch: pytest.MonkeyPatch, tmp
     document = ran.document()
     assert (ran.code, document["rows"]) == (2, [])
     assert {fault["fault"] for fault in document["faults"]} == {
-        "no verdict: the driver ended with code 7: no such machine"}  # fmt: skip
+        "no verdict: the process ended with code 7: no such machine"}  # fmt: skip
     for asked in (("--fuzz", "300"), ("--tour", "kraft", "--sample", "50")):
         refusal = kraftcheck("conform", "--kafka", NEWEST, *asked).refusal()
-        assert refusal == "the driver ended with code 7: no such machine"
+        assert refusal == "the process ended with code 7: no such machine"
 
 
 def test_the_end_of_a_process_is_an_answer() -> None:
@@ -98,7 +98,7 @@ def test_the_end_of_a_process_is_an_answer() -> None:
         kafka._process.kill()
         rest = kafka.answers(len(played.exchanges))
         assert not any(answer.startswith(DIED) for answer in (*first, *rest[:-1]))
-        assert rest[-1].startswith(f"{DIED}: the driver ended with code -9")
+        assert rest[-1].startswith(f"{DIED}: the process ended with code -9")
         kafka.restart()
         kafka.send(played.lines[:2])
         assert kafka.answers(1) == first[:1]
@@ -114,7 +114,7 @@ class Choking(JavaProcess):
         if Choking.poison is None:
             Choking.poison = rows[len(rows) // 2].copy()
         if (rows == Choking.poison).all(axis=1).any():
-            raise DriverError("the driver ended with code 1: it choked")
+            raise DriverError("the process ended with code 1: it choked")
         return super().ask(rows)
 
 
@@ -132,7 +132,7 @@ def test_a_tour_that_kills_shows_its_steps(monkeypatch: pytest.MonkeyPatch) -> N
     (row,) = ran.document()["rows"]
     (death,) = row["deaths"]
     assert (ran.code, row["differing"]) == (23, 0)
-    assert death["reason"] == "the driver ended with code 1: it choked"
+    assert death["reason"] == "the process ended with code 1: it choked"
     assert death["alone"]
     assert death["sequence"]
-    assert "the driver died, and the rest was not asked" in ran.err
+    assert "the process died, and the rest was not asked" in ran.err

@@ -109,6 +109,13 @@ def test_changed_classes_are_explored(tmp_path: Path) -> None:
     assert not explored("elections", "--kafka", str(mended), *rules, *words)["kafka"]["differing"]
 
 
+def test_classes_that_hang_end_with_the_time(tmp_path: Path) -> None:
+    """A request that is never answered leaves the search incomplete; what was reached before it is judged."""
+    hangs = str(changed(tmp_path, "hangs", "ClusterControlManager"))
+    kafka = explored("directories", "--kafka", hangs, "--time-limit", "9s")
+    assert ("incomplete", None) in verdicts(kafka).values()
+
+
 def test_python_explores_classes() -> None:
     """`explore(kafka=...)` is the command: the same states, verdicts and counts; what is of the rules is refused."""
     asked = {"scope": "tiny", "max_depth": 4, "threads": 1}
@@ -144,19 +151,9 @@ def test_what_cannot_be_asked_is_refused(words: str, refusal: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("system", "version"), [("elections", "4.4.0"), ("elections", "4.1.2"), ("kraft", "4.4.0")])
 def test_whole_scopes_have_the_verdicts_of_the_rules(system: str, version: str) -> None:
-    """Whole `elections` and `kraft`: the states and verdicts of the release's rules.
-
-    A clean start of a broker that is not registered is none of Kafka's, and left out: without it a way back may be
-    missing sooner, and nothing else differs.
-    """
+    """Whole `elections` and `kraft`: the states and verdicts of the release's rules."""
     kafka, rules = explored(system, "--kafka", version), explored(system, "--rules", f"kafka-{version}")
     assert kafka["states"]["levels"] == rules["states"]["levels"]
-    assert kafka["states"]["generated"] + kafka["kafka"]["impossible"] == rules["states"]["generated"]
-    told, ruled = verdicts(kafka), verdicts(rules)
-    kinds = {one["id"]: one["kind"] for one in rules["properties"]}
-    for name in (name for name in ruled if told[name] != ruled[name]):
-        assert (kinds[name], told[name][0], ruled[name][0]) == ("recovers", "refuted", "refuted")
-        assert (told[name][1] or 0) < (ruled[name][1] or 0)
-        assert kafka["kafka"]["impossible"] > 0
-    assert told.keys() == ruled.keys()
-    assert not kafka["kafka"]["differing"]
+    assert kafka["states"]["generated"] == rules["states"]["generated"]
+    assert verdicts(kafka) == verdicts(rules)
+    assert (kafka["kafka"]["impossible"], kafka["kafka"]["differing"]) == (0, {})

@@ -44,7 +44,7 @@ def dying_of(*checks_given: str) -> Answer:
 
     def answer(check: str, rows: Rows, answers: Rows) -> Rows:
         if check in checks_given and (rows.sum(axis=1) % 5 == 0).any():
-            raise DriverError("the driver ended with code 1: it choked")
+            raise DriverError("the process ended with code 1: it choked")
         return answers
 
     return answer
@@ -132,7 +132,7 @@ def test_other_rules_differ_and_end_with_23(conform: Callable[..., Ran], rules: 
     ran = conform(right, rules=rules)
     assert ran.code == 23
     assert "fault of kraftcheck" not in ran.out + ran.err
-    assert "    actual (model):   " in ran.out
+    assert "    the rules answer:   " in ran.out
 
 
 @pytest.mark.parametrize("check", sorted(EVERY))
@@ -170,7 +170,7 @@ def test_a_dying_driver_shows_its_case(conform: Callable[..., Ran], check: str) 
     assert all(row["differences"] == row["died"] for row in rows)
     (shown,) = next(row["shown"] for row in rows if row["died"])
     assert (shown["columns"], shown["expected"]) == (
-        ["driver"], {"driver": "died: the driver ended with code 1: it choked"}
+        ["process"], {"process": "died: the process ended with code 1: it choked"}
     )  # fmt: skip
 
 
@@ -180,12 +180,12 @@ def test_a_driver_that_dies_of_nothing_is_no_difference(
     """Where a driver dies that was asked nothing, no case is to blame: no verdict, exit code 2."""
 
     def ends_badly(self: FakeDriver) -> None:
-        raise DriverError("the driver ended with code 1: no such class")
+        raise DriverError("the process ended with code 1: no such class")
 
     monkeypatch.setattr(FakeDriver, "check_end", ends_badly)
     ran = conform(dying_of(*EVERY))
     assert ran.code == 2
-    assert ran.out.count("no verdict: the driver ended with code 1: no such class") == 11
+    assert ran.out.count("no verdict: the process ended with code 1: no such class") == 11
 
 
 @pytest.mark.parametrize("killer", range(9))

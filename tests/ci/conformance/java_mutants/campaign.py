@@ -252,7 +252,7 @@ def asked(kafka: MutantProcess, mutant: JavaMutant, sequences: Sequence[Played |
             difference = played.compared(answers)
             if difference is not None or len(answers) < len(played.exchanges):
                 steps += len(answers if difference is None else difference.exchanges)
-                if len(answers) < len(played.exchanges) or answers[-1].startswith("the driver died"):
+                if len(answers) < len(played.exchanges) or answers[-1].startswith("the process died"):
                     kafka.restart()
                 return True, steps
             steps += len(answers)

@@ -34,63 +34,43 @@ class FindingSearch:
 
     Attributes:
         system, scope, bounds: where it shows; bounds override the scope.
-        property: what it refutes.
-        without: choices of a release that are switched off in the search, because they break the same property by
-            another way.
     """
 
     system: str
     scope: str
-    property: str
+    property: str  # what it refutes
     bounds: Mapping[str, int] = field(factory=dict)
+    # choices of a release that are switched off in the search, because they break the same property by another way
     without: tuple[str, ...] = ()
 
 
 @frozen
 class Finding:
-    """A defect of released controllers.
+    """A defect of released controllers."""
 
-    Attributes:
-        id: its name on the command line.
-        title: what goes wrong, in a sentence.
-        severity: a key of SEVERITIES.
-        likely: a key of LIKELIHOODS.
-        effect: what an operator sees, and what it costs.
-        needs: the faults, acts of operators and configuration without which it does not happen.
-        workaround: what an operator can do until a release mends it; by the rules, and tried on no cluster.
-        source: Kafka's class and method, the entry of the catalogue, and issues that report it.
-        rules: ids of the model's rules that have it right.
-        switches: the choices of a release that are the defect; without them the property holds.
-        search: what shows it; None where no explored system can, as none has the text of a configuration.
-        mend: what a mend has to do, and what it must keep.
-        scenario: the name of the scenario that shows it on a live cluster; empty where there is none.
-        broker_cases: the cases of a broker's classes that show it, where no event of the controller alone does.
-        reported: the issues and pull requests that report or mend it; empty where none is known.
-        searched: the words with which a report was searched in vain; empty where one is known.
-        near: issues and pull requests about the same place that are of another defect, or say that it is meant so.
-        untested: why no JUnit test shows it; empty where there is one, or no release that is new enough has it.
-        not_live: why no live cluster shows it in the newest release, or what came of each try; empty where one does.
-    """
-
-    id: str
-    title: str
-    severity: str
-    likely: str
-    effect: str
-    needs: str
-    workaround: str
-    source: str
-    rules: tuple[str, ...]
-    switches: tuple[str, ...]
+    id: str  # its name on the command line
+    title: str  # what goes wrong, in a sentence
+    severity: str  # a key of SEVERITIES
+    likely: str  # a key of LIKELIHOODS
+    effect: str  # what an operator sees, and what it costs
+    needs: str  # the faults, acts of operators and configuration without which it does not happen
+    workaround: str  # what an operator can do until a release mends it; by the rules, and tried on no cluster
+    source: str  # Kafka's class and method, the entry of the catalogue, and issues that report it
+    rules: tuple[str, ...]  # ids of the model's rules that have it right
+    switches: tuple[str, ...]  # the choices of a release that are the defect; without them the property holds
+    # what shows it; None where no explored system can, as none has the text of a configuration
     search: FindingSearch | None
-    mend: str
-    scenario: str = ""
-    reported: str = ""
-    searched: str = ""
+    mend: str  # what a mend has to do, and what it must keep
+    scenario: str = ""  # the name of the scenario that shows it on a live cluster; empty where there is none
+    reported: str = ""  # the issues and pull requests that report or mend it; empty where none is known
+    searched: str = ""  # the words with which a report was searched in vain; empty where one is known
+    # issues and pull requests about the same place that are of another defect, or say that it is meant so
     near: str = ""
+    # why no live cluster shows it in the newest release, or what came of each try; empty where one does
     not_live: str = ""
+    # the cases of a broker's classes that show it, where no event of the controller alone does
     broker_cases: tuple[str, ...] = ()
-    untested: str = ""
+    untested: str = ""  # why no JUnit test shows it; empty where there is one, or no release that is new enough has it
 
 
 def _finding(name: str, table: dict[str, Any]) -> Finding:
@@ -111,8 +91,5 @@ def _finding(name: str, table: dict[str, Any]) -> Finding:
 FINDINGS: tuple[Finding, ...] = tuple(_finding(*one) for one in content(__package__, "findings.toml").items())
 """The findings, worst first."""
 
-BY_ID: Mapping[str, Finding] = {one.id: one for one in FINDINGS}
-"""The same by their names."""
-
-SEARCHED = tuple(finding for finding in FINDINGS if finding.search is not None)
-"""Those that an explored system shows."""
+BY_ID: Mapping[str, Finding] = {one.id: one for one in FINDINGS}  # by name
+SEARCHED = tuple(finding for finding in FINDINGS if finding.search is not None)  # that an explored system shows

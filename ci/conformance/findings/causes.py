@@ -32,11 +32,8 @@ from kraftcheck.solvers.program.verdict import Trace
 
 PLACE = Path(__file__).parent / "broken.json"
 
-LINES = newest_of_lines(known_versions())
-"""The newest release of each line."""
-
-Cell = tuple[str, str]
-"""A system and a scope."""
+LINES = newest_of_lines(known_versions())  # the newest release of each line
+Cell = tuple[str, str]  # a system and a scope
 
 CELLS: tuple[Cell, ...] = tuple((system, scope) for system, scope, rules in EVERY if rules == NEWEST)
 """Where releases are asked: wherever the verdict about the newest is said."""
@@ -50,23 +47,16 @@ RIGHT = PRESETS["fixed"]
 
 MENDED_IN = "mended in"
 
-Steps = Mapping[str, int]
-"""The refuted properties, with the lengths of their traces."""
+Steps = Mapping[str, int]  # the refuted properties, with the lengths of their traces
 
 
 @frozen
 class Cause:
-    """What a release does otherwise than `fixed`, as one defect.
+    """What a release does otherwise than `fixed`, as one defect."""
 
-    Attributes:
-        name: of the finding, or of the choice.
-        switches: the choices.
-        reason: why it is no finding of the newest release; empty for one.
-    """
-
-    name: str
-    switches: frozenset[str]
-    reason: str
+    name: str  # of the finding, or of the choice
+    switches: frozenset[str]  # the choices
+    reason: str  # why it is no finding of the newest release; empty for one
 
 
 def causes(release: str) -> tuple[Cause, ...]:
@@ -101,35 +91,26 @@ def put_back(causes: Iterable[Cause]) -> str:
 
 @frozen
 class Broken:
-    """What the rules of a release refute in a scope.
+    """What the rules of a release refute in a scope."""
 
-    Attributes:
-        release, system, scope: where.
-        refuted: the properties, with the lengths of their traces.
-        together: of a property that no cause breaks alone, causes that do together, none of them idle.
-    """
-
+    # release, system, scope: where
     release: str
     system: str
     scope: str
-    refuted: Steps
+    refuted: Steps  # the properties, with the lengths of their traces
+    # of a property that no cause breaks alone, causes that do together, none of them idle
     together: Mapping[str, Sequence[str]]
 
 
 @frozen
 class Alone:
-    """What right rules with one cause refute in a scope.
+    """What right rules with one cause refute in a scope."""
 
-    Attributes:
-        rules: the rule set.
-        system, scope: where.
-        refuted: the properties, with the lengths of their traces.
-    """
-
-    rules: str
+    rules: str  # the rule set
+    # system, scope: where
     system: str
     scope: str
-    refuted: Steps
+    refuted: Steps  # the properties, with the lengths of their traces
 
 
 @frozen

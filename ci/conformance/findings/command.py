@@ -43,11 +43,8 @@ from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.traces import itf
 
-OTHERWISE = "otherwise"
-"""How a release answers the steps of a trace in another way; else they are shown."""
-
-OLDEST = 4
-"""The first major release whose managers the tests are written for."""
+OTHERWISE = "otherwise"  # how a release answers the steps of a trace in another way; else they are shown
+OLDEST = 4  # the first major release whose managers the tests are written for
 
 
 def test_of(search: ReleaseSearch) -> str | None:
@@ -117,11 +114,8 @@ def _evidence(one: ReleaseSearch, answer: str | None) -> Evidence:
     return Evidence(one.finding.id, one.release, one.steps, one.mend_suffices, answer, events, one.for_ever)
 
 
-EVERY = "all"
-"""Stands for every release."""
-
-OTHERWISE_THAN_RECORDED = 23
-"""Exit code: a release answers otherwise than recorded."""
+EVERY = "all"  # stands for every release
+OTHERWISE_THAN_RECORDED = 23  # exit code: a release answers otherwise than recorded
 
 
 @click.command("findings")

@@ -24,14 +24,9 @@ from kraftcheck.ci.conformance.findings.scenarios import BY_REQUESTS
 from kraftcheck.ci.conformance.findings.search import rows_of, write_rows
 from kraftcheck.ci.terminal.refusal import Refusal
 
-SCENARIOS = {**BY_REQUESTS, **BY_PROCESSES, **BY_RULES}
-"""The scenarios by name."""
-
-OBSERVED = Path(__file__).parent / "observed.json"
-"""The file of the repository."""
-
-SHOWN, NOT_SHOWN = "shown", "not shown"
-"""The two outcomes of a run that could be measured."""
+SCENARIOS = {**BY_REQUESTS, **BY_PROCESSES, **BY_RULES}  # the scenarios by name
+OBSERVED = Path(__file__).parent / "observed.json"  # the file of the repository
+SHOWN, NOT_SHOWN = "shown", "not shown"  # the two outcomes of a run that could be measured
 
 
 @frozen
@@ -78,8 +73,7 @@ def play(scenario: Scenario, version: str, home: Path | None = None) -> Outcome:
         return scenario.run(cluster)
 
 
-IS_SHOWN, IS_NOT_SHOWN, FAILED, REFUSED = 0, 12, 1, 2
-"""Exit codes."""
+IS_SHOWN, IS_NOT_SHOWN, FAILED, REFUSED = 0, 12, 1, 2  # exit codes
 
 
 @click.command()

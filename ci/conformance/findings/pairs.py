@@ -27,26 +27,20 @@ from kraftcheck.solvers.program.fingerprint import fingerprint
 
 PLACE, NEEDED = (Path(__file__).parent / name for name in ("pairs.json", "needed.json"))
 
-Pair = tuple[str, str]
-"""Two findings in the order of their severity; twice the same is one mend alone."""
+Pair = tuple[str, str]  # two findings in the order of their severity; twice the same is one mend alone
 
 
 @frozen
 class Pairs:
-    """What the mends of the newest release break in a scope.
+    """What the mends of the newest release break in a scope."""
 
-    Attributes:
-        release, system, scope: where.
-        mends: the findings whose mends change the program there.
-        pairs: how many mends and pairs of mends were judged, by every property.
-        breaking: the properties that a pair refutes and the release does not, by the two names.
-    """
-
+    # release, system, scope: where
     release: str
     system: str
     scope: str
-    mends: Sequence[str]
-    pairs: int
+    mends: Sequence[str]  # the findings whose mends change the program there
+    pairs: int  # how many mends and pairs of mends were judged, by every property
+    # the properties that a pair refutes and the release does not, by the two names
     breaking: Mapping[str, Sequence[str]]
 
 
@@ -94,18 +88,14 @@ def recorded() -> tuple[Pairs, ...]:
 
 @frozen
 class Needed:
-    """What breaks where every finding is mended but for one choice.
+    """What breaks where every finding is mended but for one choice."""
 
-    Attributes:
-        choice: which.
-        system, scope, bounds: where; bounds override the scope.
-        property, steps: a property that the mended release keeps there, and the length of its trace.
-    """
-
-    choice: str
+    choice: str  # which
+    # system, scope, bounds: where; bounds override the scope
     system: str
     scope: str
     bounds: Mapping[str, int]
+    # property, steps: a property that the mended release keeps there, and the length of its trace
     property: str
     steps: int
 

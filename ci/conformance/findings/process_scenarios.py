@@ -25,11 +25,8 @@ from kraftcheck.ci.conformance.findings.scenario import (
     state,
 )
 
-BY_PROCESSES: dict[str, Scenario] = {}
-"""The scenarios of processes, by name, worst effect first."""
-
-MOVES_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
-"""The throttle of moves between directories."""
+BY_PROCESSES: dict[str, Scenario] = {}  # the scenarios of processes, by name, worst effect first
+MOVES_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"  # the throttle of moves between directories
 
 
 @scenario(BY_PROCESSES, "registration-resigns", layout(1, 2, 3, more=PATIENT))
@@ -211,8 +208,7 @@ def _assigned(cluster: KafkaCluster) -> list[str]:
     return [one["directories"][0] for one in changes if len(one.get("directories") or ()) == 1]
 
 
-SESSION_S = 60
-"""The session of a broker that returns slowly."""
+SESSION_S = 60  # the session of a broker that returns slowly
 
 
 @scenario(BY_PROCESSES, "slow-return", layout(1, 2, more=(*PATIENT, f"broker.session.timeout.ms={SESSION_S}000")))

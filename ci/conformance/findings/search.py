@@ -34,22 +34,15 @@ def newest_of_lines(releases: Sequence[str]) -> tuple[str, ...]:
 
 @frozen
 class ReleaseSearch:
-    """What the rules of a release say of a finding.
+    """What the rules of a release say of a finding."""
 
-    Attributes:
-        finding, release: what was searched with which rules.
-        subject: the search.
-        program: the traced system.
-        trace: the shortest counterexample; None where the property holds.
-        mend_suffices: whether the property holds once the finding's choices alone are switched off; None without a
-            trace.
-    """
-
+    # finding, release: what was searched with which rules
     finding: Finding
     release: str
-    subject: Subject
-    program: Program
-    trace: Trace | None
+    subject: Subject  # the search
+    program: Program  # the traced system
+    trace: Trace | None  # the shortest counterexample; None where the property holds
+    # whether the property holds once the finding's choices alone are switched off; None without a trace
     mend_suffices: bool | None
 
     @property
@@ -137,25 +130,20 @@ nothing was searched or run."""
 
 @frozen
 class Evidence:
-    """What was observed of a finding in a release.
+    """What was observed of a finding in a release."""
 
-    Attributes:
-        finding, release: of which.
-        steps: the length of the shortest trace by the rules of the release; None where the property holds.
-        mend_suffices: whether the property holds with the finding's choices alone switched off; None without a trace.
-        managers: how the classes of the release answer the trace, that of the newest release that has one where its
-            own rules have none; None where they were not asked.
-        events: the steps of the trace.
-        for_ever: how many of its last steps are repeated for ever, 0 where nothing happens any more; None for a trace
-            that is no lasso, and without a trace.
-    """
-
+    # finding, release: of which
     finding: str
     release: str
-    steps: int | None
+    steps: int | None  # the length of the shortest trace by the rules of the release; None where the property holds
+    # whether the property holds with the finding's choices alone switched off; None without a trace
     mend_suffices: bool | None
+    # how the classes of the release answer the trace, that of the newest release that has one where its own rules have
+    # none; None where they were not asked
     managers: str | None
-    events: tuple[str, ...]
+    events: tuple[str, ...]  # the steps of the trace
+    # how many of its last steps are repeated for ever, 0 where nothing happens any more; None for a trace that is no
+    # lasso, and without a trace
     for_ever: int | None = None
 
 

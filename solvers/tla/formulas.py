@@ -185,6 +185,12 @@ class Formulas:
             )
         return flat
 
+    def assigned(self, term: Term, column: int, sort: Any = None) -> str:
+        """A term behind an equality: what binds as loosely, or looser, is in parentheses."""
+        if self.flat(term, sort)[1] > COMPARES:
+            return self.shown(term, column, sort)
+        return f"({self.shown(term, column + 1, sort)})"
+
     def _part(self, negated: bool, term: Term, column: int) -> str:
         return self._negated(term)[0] if negated else self.shown(term, column)
 

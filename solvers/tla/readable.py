@@ -356,7 +356,7 @@ class _Readable(Writer):
         before, after = ([terms[place] for place in one.slots] for terms in (self.program.state, kind.after))
         sort = self._sort(one.slots[0])
         if not one.is_function:
-            return self.formulas.shown(after[0], column, sort)
+            return self.formulas.assigned(after[0], column, sort)
         found = self.formulas.replaced(before, after)
         if found is not None:
             at, value = (self.formulas.flat(term, of)[0] for term, of in zip(found, (None, sort), strict=True))
@@ -417,7 +417,10 @@ class _Readable(Writer):
 
     def written(self, term: Term, prefix: str = "") -> Iterator[str]:
         """A truth of a state as lines."""
-        yield f"  {prefix}{self._block([term], 2 + len(prefix))}"
+        if not prefix:
+            yield f"  {self._block([term], 2)}"
+        else:
+            yield f"  {prefix}({self._block([term], 3 + len(prefix))})"
 
     def _of_steps(self, claim: Property, place: int) -> Iterator[str]:
         said = self.claims[claim.id]

@@ -106,11 +106,44 @@ def test_tlc_agrees_on_random_systems(seed: int, tmp_path: Path) -> None:
     agree(case.program, tmp_path)
 
 
+@frozen
+class Lamps:
+    """Three lamps."""
+
+    one: kc.Truth
+    two: kc.Truth
+    three: kc.Truth
+
+
+SWITCH = kc.System(
+    name="switch",
+    summary="Truths that are set to junctions and comparisons, and rest under an implication.",
+    layout=Lamps(kc.truth(), kc.truth(), kc.truth()),
+    initial=[Lamps(False, True, False)],
+    actions=[
+        kc.Action(
+            "turn",
+            lambda s: Lamps(kc.any_of(s.two, s.three), kc.all_of(s.one, kc.negate(s.three)), s.two == s.three),
+            lambda s: kc.negate(kc.all_of(s.one, s.two)),
+        )
+    ],
+    properties=[kc.always("not-both", "the first two are not both on", lambda s: kc.negate(kc.all_of(s.one, s.two)))],
+    quiescent=lambda s: kc.implies(s.one, s.three),
+)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["TWO_PHASE", "LIFT", "LARGE", "EITHER", "FAULTY", "READERS_WRITERS"])
+@pytest.mark.parametrize("name", ["TWO_PHASE", "SWITCH", "LIFT", "LARGE", "EITHER", "FAULTY", "READERS_WRITERS"])
 def test_tlc_finds_the_same_in_what_people_review(name: str, tmp_path: Path) -> None:
     """States, depth, refuted invariants and the lengths of their traces are those of the module that is reviewed."""
-    system = {"LIFT": LIFT, "LARGE": LARGE, "EITHER": EITHER, "FAULTY": FAULTY, "READERS_WRITERS": READERS_WRITERS}
+    system = {
+        "SWITCH": SWITCH,
+        "LIFT": LIFT,
+        "LARGE": LARGE,
+        "EITHER": EITHER,
+        "FAULTY": FAULTY,
+        "READERS_WRITERS": READERS_WRITERS,
+    }
     agree(program(subject(system.get(name, TWO_PHASE), None, {}, None)), tmp_path, reviewed=True)
 
 

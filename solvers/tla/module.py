@@ -152,7 +152,8 @@ RESERVED = frozenset({
     "EXCEPT", "EXTENDS", "FALSE", "IF", "IN", "INSTANCE", "LET", "LOCAL", "MODULE", "OTHER", "RECURSIVE", "STRING",
     "SUBSET", "THEN", "THEOREM", "TRUE", "UNCHANGED", "UNION", "VARIABLE", "VARIABLES", "WITH", "Init", "Next", "vars",
     "Int", "Nat", "BitAnd", "BitOr", "BitCount", "BitLowest", "BitMember", "BitSingle", "Rest", "Quotient", "a", "b",
-    "i",
+    "i", "Just", "Lowest", "Any", "Assert", "JavaTime", "Permutations", "Print", "PrintT", "RandomElement", "SortSeq",
+    "TLCEval", "TLCGet", "TLCSet", "ToString",
 }) | NAMES  # fmt: skip
 """Words of TLA+, and of every module that is written."""
 

@@ -31,8 +31,7 @@ SETTINGS = {
 }  # fmt: skip
 """The bounds of a search that a cluster has too, in words; its first state says the others."""
 
-METHOD = re.compile(r"[A-Z]\w+\.[a-z]\w+")
-"""A method as findings name it."""
+METHOD = re.compile(r"[A-Z]\w+\.[a-z]\w+")  # a method as findings name it
 
 LEGEND = (
     f"{LIVE}: shown on a cluster of the release; {CLASSES}: the controller's classes take the steps of the trace, or "
@@ -47,8 +46,7 @@ IN_FULL = {LIVE: "on a live cluster", CLASSES: "by the release's own classes", R
 EVENTS: Mapping[str, Mapping[str, str]] = content(__package__, "events.toml")
 """What each event is in Kafka's words, by system and name; `every` has those that are the same everywhere."""
 
-Link = Callable[[Reference], str]
-"""Writes what a citation leads to as Markdown."""
+Link = Callable[[Reference], str]  # writes what a citation leads to as Markdown
 
 
 def in_words(system: str, event: str, to: str = "") -> str:

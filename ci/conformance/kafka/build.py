@@ -43,34 +43,21 @@ _MANAGERS = f"{_OWN}controller/ReplicationControlManager.class"
 _MODULES = ("metadata", "server-common", "clients", "raft")
 """The modules of a checkout whose classes the controller consists of; the first has to be built."""
 
-OLDEST_JAVA = 17
-"""The Java that every driver needs at least."""
-
-_FIRST_JAVA = 44
-"""The version of class files less that of Java; both rise together."""
+OLDEST_JAVA = 17  # the Java that every driver needs at least
+_FIRST_JAVA = 44  # the version of class files less that of Java; both rise together
 
 
 @frozen
 class Part:
-    """A jar, or a folder of classes, that comes before the jars of a release.
+    """A jar, or a folder of classes, that comes before the jars of a release."""
 
-    Attributes:
-        path: where it is.
-        artifact: the jar of a release in whose place it comes, without its version; empty for single classes.
-        digest: its SHA-256; of a folder that of all paths and digests below it.
-    """
-
-    path: Path
-    artifact: str
-    digest: str
+    path: Path  # where it is
+    artifact: str  # the jar of a release in whose place it comes, without its version; empty for single classes
+    digest: str  # its SHA-256; of a folder that of all paths and digests below it
 
     @classmethod
     def of(cls, path: Path) -> Part:
-        """The part at a path.
-
-        Raises:
-            Refusal: for what is neither a jar nor a folder of classes.
-        """
+        """The part at a path; raises Refusal for what is neither a jar nor a folder of classes."""
         if path.is_dir():
             below = json.dumps(sorted(digests_below(path).items()))
             module = path.parents[3].name if str(path).endswith(_CLASSES) else ""
@@ -112,19 +99,12 @@ class Part:
 
 @frozen
 class Build:
-    """A build of Kafka.
+    """A build of Kafka."""
 
-    Attributes:
-        like: the release whose jars complete it, whose rules it is held against, and whose requests it is asked.
-        first: what comes first on the class path; nothing for the release itself.
-        name: what it is called; empty for the release itself.
-        noted: the folder where its processes note which classes they load; None: they do not.
-    """
-
-    like: str
-    first: tuple[Part, ...] = ()
-    name: str = ""
-    noted: Path | None = None
+    like: str  # the release whose jars complete it, whose rules it is held against, and whose requests it is asked
+    first: tuple[Part, ...] = ()  # what comes first on the class path; nothing for the release itself
+    name: str = ""  # what it is called; empty for the release itself
+    noted: Path | None = None  # the folder where its processes note which classes they load; None: they do not
 
     @classmethod
     def of(cls, text: str, like: str | None = None) -> Build:

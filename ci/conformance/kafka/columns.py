@@ -18,22 +18,14 @@ from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import choose, word
 from kraftcheck.model.partition.registration import PartitionChange
 
-Rows = npt.NDArray[np.int32]
-"""Rows of a table, one a case."""
+Rows = npt.NDArray[np.int32]  # rows of a table, one a case
 
 VACANT = -1
 NO_LEADER = -1
-NO_LAST_KNOWN = -2
-"""The column of the last known leader where the list is empty; -1 is a member there (defect B5)."""
-
-KEEP_LEADER, KEEP_RECOVERY = -2, -1
-"""The columns of a record's leader and recovery state where the record has none."""
-
-NO_RECORD, RECORD, THROWN = 0, 1, 2
-"""The column `status`: whether there is a record, or Kafka's class threw."""
-
-ONLINE, PREFERRED, UNCLEAN = 0, 1, 2
-"""The column `election`."""
+NO_LAST_KNOWN = -2  # the column of the last known leader where the list is empty; -1 is a member there (defect B5)
+KEEP_LEADER, KEEP_RECOVERY = -2, -1  # the columns of a record's leader and recovery state where the record has none
+NO_RECORD, RECORD, THROWN = 0, 1, 2  # the column `status`: whether there is a record, or Kafka's class threw
+ONLINE, PREFERRED, UNCLEAN = 0, 1, 2  # the column `election`
 
 OWN_DIRECTORY, DEFAULT_DIRECTORY, SET_DIRECTORY = 3, 10, 20
 """Directories: of broker b where it holds a replica (3 + b), by default (10 + b), as assigned."""
@@ -80,8 +72,7 @@ MERGE_INPUTS = (*PARTITION, *((f"record.{name}", is_list) for name, is_list in C
 MERGE_OUTPUTS = (("status", False), *CHANGE_OUTPUTS[AFTER_AT:])
 """The partition once the record is replayed; status THROWN and zeros where Kafka's class refuses the record."""
 
-REASSIGNMENT_INPUTS = (*PARTITION, ("target", True))
-"""A question about planning, ending and reverting a reassignment."""
+REASSIGNMENT_INPUTS = (*PARTITION, ("target", True))  # a question about planning, ending and reverting a reassignment
 
 REASSIGNMENT_OUTPUTS = (
     ("plan.removing", False), ("plan.adding", False), ("plan.replicas", True), ("in_progress", False),
@@ -128,15 +119,10 @@ def record_columns(
 
 @frozen
 class Columns:
-    """Named columns of a table with lists of some number of slots.
+    """Named columns of a table with lists of some number of slots."""
 
-    Attributes:
-        places: for each name, in order, its first column and how many it takes.
-        width: number of columns.
-    """
-
-    places: Mapping[str, tuple[int, int]]
-    width: int
+    places: Mapping[str, tuple[int, int]]  # for each name, in order, its first column and how many it takes
+    width: int  # number of columns
 
     @classmethod
     def of(cls, names: Iterable[tuple[str, int]], slots: int) -> Columns:

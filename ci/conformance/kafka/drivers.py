@@ -39,24 +39,17 @@ from kraftcheck.ci.conformance.kafka.jars import (
 from kraftcheck.ci.terminal.files import folder, replace
 from kraftcheck.ci.terminal.refusal import Refusal
 
-PACKAGE = "org.apache.kafka.controller"
-"""Where drivers live: the classes they drive are package-private."""
+PACKAGE = "org.apache.kafka.controller"  # where drivers live: the classes they drive are package-private
 
 
-ROWS = "DriverRows"
-"""What drivers of rows stand on."""
+ROWS = "DriverRows"  # what drivers of rows stand on
 
 TOUR, FUZZ = "TourDriver", "FuzzDriver"
 """The drivers of the managers: by states and steps of an explored system, by whole requests."""
 
-CHECKS = "ConformanceDriver"
-"""The driver of single decisions."""
-
-IMAGES = "ImagesDriver"
-"""The driver of a broker's image of the metadata."""
-
-FETCHER = "FetcherDriver"
-"""The driver of a follower's fetcher; it stands on the jars of a broker."""
+CHECKS = "ConformanceDriver"  # the driver of single decisions
+IMAGES = "ImagesDriver"  # the driver of a broker's image of the metadata
+FETCHER = "FetcherDriver"  # the driver of a follower's fetcher; it stands on the jars of a broker
 
 BROKER = "BrokerDriver"
 """The driver of a broker's directories, moves and proposals; it stands on the jars of a broker too."""
@@ -282,11 +275,7 @@ class JavaProcess(DriverProcess):
         self._columns = columns
 
     def ask(self, rows: Rows) -> Rows:
-        """One answer for each question.
-
-        Raises:
-            DriverError: when the process ends before it has answered.
-        """
+        """One answer for each question; raises DriverError when the process ends before it has answered."""
         if not len(rows):
             return np.empty((0, self._columns.width), dtype=np.int32)
         with self._limited():
@@ -325,12 +314,10 @@ class Driver(JavaProcess):
 
 LAUNCHER = "org.junit.platform.console.ConsoleLauncher"
 
-PASSES = ""
-"""What a test says that passes."""
+PASSES = ""  # what a test says that passes
 
 
-BROKERS_PACKAGE = "org.apache.kafka.server"
-"""Where the driver of a broker lives."""
+BROKERS_PACKAGE = "org.apache.kafka.server"  # where the driver of a broker lives
 
 
 def run_tests(build: Build, tests: Mapping[str, str], driver: str = TOUR) -> dict[str, str]:

@@ -32,8 +32,7 @@ from kraftcheck.ci.conformance.kafka.columns import NO_LEADER, VACANT, Columns, 
 from kraftcheck.ci.conformance.kafka.drivers import Driver, DriverError, JavaProcess
 from kraftcheck.model.rules.ruleset import RuleSet
 
-AFTER = "after."
-"""What columns of the state after the replay start with; a record that differs is the nearer cause."""
+AFTER = "after."  # what columns of the state after the replay start with; a record that differs is the nearer cause
 
 
 class DriverDeath(DriverError):
@@ -57,18 +56,12 @@ class KafkaOracle(Protocol):
 
 @define
 class Cause:
-    """Differences in the same columns.
+    """Differences in the same columns."""
 
-    Attributes:
-        columns: names of what differs.
-        cases: how many cases there are.
-        case: the shortest one seen.
-        expected, actual: Kafka's answer to it, and the model's.
-    """
-
-    columns: tuple[str, ...]
-    cases: int
-    case: Rows
+    columns: tuple[str, ...]  # names of what differs
+    cases: int  # how many cases there are
+    case: Rows  # the shortest one seen
+    # expected, actual: Kafka's answer to it, and the model's
     expected: Rows
     actual: npt.NDArray[np.int64]
 
@@ -282,38 +275,24 @@ def _shorter(name: str, values: list[int], is_list: bool) -> Iterator[list[int]]
         yield [values[0] & ~(1 << bit)]
 
 
-BATCH = 1 << 16
-"""About how many cases are asked at a time."""
-
-MAX_RANDOM_FACTOR = 5
-"""The largest replication factor whose cases are drawn."""
+BATCH = 1 << 16  # about how many cases are asked at a time
+MAX_RANDOM_FACTOR = 5  # the largest replication factor whose cases are drawn
 
 FEWER_ORDERED = 50
 """Of so many drawn cases one is asked with any ids: on lists of ints, which are so much slower than compiled rows."""
 
-MOST_EXHAUSTIVE = 3
-"""The largest replication factor of which every case can be asked."""
-
-MOST_CAUSES = 8
-"""How many causes of a check are shown, with a shortest case each."""
-
-DRIVER = "process"
-"""Stands for the columns of a case that killed the process with Kafka's classes."""
+MOST_EXHAUSTIVE = 3  # the largest replication factor of which every case can be asked
+MOST_CAUSES = 8  # how many causes of a check are shown, with a shortest case each
+DRIVER = "process"  # stands for the columns of a case that killed the process with Kafka's classes
 
 
 @frozen
 class CheckSize:
-    """How many cases are compared.
+    """How many cases are compared."""
 
-    Attributes:
-        exhaustive: every case up to this replication factor.
-        samples: cases drawn for each larger one, up to `MAX_RANDOM_FACTOR`.
-        seed: of the draw.
-    """
-
-    exhaustive: int
-    samples: int
-    seed: int
+    exhaustive: int  # every case up to this replication factor
+    samples: int  # cases drawn for each larger one, up to `MAX_RANDOM_FACTOR`
+    seed: int  # of the draw
 
 
 @frozen
@@ -329,13 +308,7 @@ class ShownCause:
 
 @frozen
 class CheckRow:
-    """One check of one version: `factor` replicas (or directories), every case or some drawn ones.
-
-    Attributes:
-        seconds: from the first question to the last answer, with the model's time and the comparison's.
-        causes: how many groups of differences there are; `shown` has the largest.
-        died: whether a case killed the process with Kafka's classes; what would have followed it was not asked.
-    """
+    """One check of one version: `factor` replicas (or directories), every case or some drawn ones."""
 
     version: str
     check: str
@@ -343,24 +316,22 @@ class CheckRow:
     drawn: bool
     cases: int
     differences: int
-    seconds: float
-    causes: int
+    seconds: float  # from the first question to the last answer, with the model's time and the comparison's
+    causes: int  # how many groups of differences there are; `shown` has the largest
     shown: tuple[ShownCause, ...]
+    # whether a case killed the process with Kafka's classes; what would have followed it was not asked
     died: bool = False
 
 
 @frozen
 class CheckFault:
-    """A check that ended without a verdict.
-
-    Attributes:
-        error: a Refusal where jars, Java, Maven or the network are missing; a DriverError where the process with
-            Kafka's classes died, and no question is to blame; else a fault of kraftcheck.
-    """
+    """A check that ended without a verdict."""
 
     version: str
     check: str
     factor: int
+    # a Refusal where jars, Java, Maven or the network are missing; a DriverError where the process with Kafka's classes
+    # died, and no question is to blame; else a fault of kraftcheck
     error: Exception
 
 

@@ -15,32 +15,21 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, Played
 from kraftcheck.model.rules.ruleset import RuleSet
 
-ASKED = "beside"
-"""The request that ends a sequence: every question that no rule is of, see FuzzBeside.java."""
-
-MORE = 4
-"""Steps that are drawn for a sequence besides those of the one before; the first asks its questions at once."""
-
-SEQUENCES = 30
-"""Sequences that are asked of a build."""
-
-WIDTH = 160
-"""Characters of an answer that are shown."""
+ASKED = "beside"  # the request that ends a sequence: every question that no rule is of, see FuzzBeside.java
+MORE = 4  # steps that are drawn for a sequence besides those of the one before; the first asks its questions at once
+SEQUENCES = 30  # sequences that are asked of a build
+WIDTH = 160  # characters of an answer that are shown
 
 
 @frozen
 class BesideRow:
-    """The answers that were compared.
+    """The answers that were compared."""
 
-    Attributes:
-        sequences, answers: how many were compared; of a sequence whose requests are answered otherwise nothing is.
-        differing: answers that are not those of the release.
-        causes: by question how many differ, with the release's answer and the build's of the first.
-    """
-
+    # sequences, answers: how many were compared; of a sequence whose requests are answered otherwise nothing is
     sequences: int
     answers: int
-    differing: int
+    differing: int  # answers that are not those of the release
+    # by question how many differ, with the release's answer and the build's of the first
     causes: tuple[tuple[str, int, str, str], ...]
 
     def lines(self, like: str) -> list[str]:
@@ -79,7 +68,7 @@ def differences(released: Sequence[str], own: Sequence[str]) -> list[tuple[str, 
         (name, expected.get(name, "not asked"), actual.get(name, "not asked"))
         for name in dict.fromkeys((*expected, *actual))
         if expected.get(name) != actual.get(name)
-    ]  # fmt: skip
+    ]
 
 
 def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQUENCES) -> BesideRow:

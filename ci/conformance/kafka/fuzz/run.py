@@ -56,16 +56,14 @@ REQUESTS = {
 
 DRAWN = tuple(draw for draw, weight in REQUESTS.values() for _ in range(weight))
 
-DIED = "the process died"
-"""How the answer begins that the end of Kafka's process is."""
+DIED = "the process died"  # how the answer begins that the end of Kafka's process is
 
 MISFIT = re.compile(
     r"(NoClassDefFound|NoSuchMethod|NoSuchField|AbstractMethod|IncompatibleClassChange|Verify)Error[^|]*"
 )
 """What a virtual machine says of a class that was compiled beside others, or is none."""
 
-FEW_ELECTED = " few"
-"""How the first line of a sequence ends where a timer elects few leaders at a time."""
+FEW_ELECTED = " few"  # how the first line of a sequence ends where a timer elects few leaders at a time
 
 OPTIONS = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx512m")
 
@@ -106,13 +104,9 @@ class FuzzProcess(DriverProcess):
 
 @frozen
 class Exchange:
-    """One request of a sequence, what the model answers, and what Kafka does; the latter once it is known.
+    """One request of a sequence, what the model answers, and what Kafka does; the latter once it is known."""
 
-    Attributes:
-        step: the number of the plan's step that drew it.
-    """
-
-    step: int
+    step: int  # the number of the plan's step that drew it
     request: Request
     model: str
     kafka: str = ""
@@ -178,17 +172,11 @@ def _head(head: str) -> str:
 
 @frozen
 class Played:
-    """A plan that the model has played, for Kafka to play.
+    """A plan that the model has played, for Kafka to play."""
 
-    Attributes:
-        plan: the plan.
-        begin: the first line of its sequence.
-        exchanges: its requests, with the model's answers.
-    """
-
-    plan: Plan
-    begin: str
-    exchanges: list[Exchange]
+    plan: Plan  # the plan
+    begin: str  # the first line of its sequence
+    exchanges: list[Exchange]  # its requests, with the model's answers
 
     @classmethod
     def of(cls, version: str, rules: RuleSet, plan: Plan, few: bool | None = None) -> Played:
@@ -334,17 +322,10 @@ def shortened(kafka: FuzzProcess, like: str, rules: RuleSet, difference: FuzzDif
         size = max(1, size // 2)
 
 
-LENGTH = 120
-"""Steps that are drawn for a sequence; a few of them suit no state, and ask nothing."""
-
-MOST_CAUSES = 3
-"""How many causes are shortened and shown."""
-
-SHORTENING = 30.0
-"""Seconds after which a long sequence is not shortened any more."""
-
-MOST_SHOWN = 40
-"""So many last steps of a sequence are shown."""
+LENGTH = 120  # steps that are drawn for a sequence; a few of them suit no state, and ask nothing
+MOST_CAUSES = 3  # how many causes are shortened and shown
+SHORTENING = 30.0  # seconds after which a long sequence is not shortened any more
+MOST_SHOWN = 40  # so many last steps of a sequence are shown
 
 MOST_DEATHS = 3
 """After so many ends of Kafka's process, or one that was waited for in vain, no further sequence is asked."""
@@ -354,44 +335,31 @@ FuzzProgress = Callable[[str, int, int], None]
 
 @frozen
 class FuzzCause:
-    """Differences of one cause: in how many sequences, and the shortest that is known.
+    """Differences of one cause: in how many sequences, and the shortest that is known."""
 
-    Attributes:
-        request: the kind of the request that is answered differently.
-        sequences: how many end with it.
-        steps: the shortest, request by request with Kafka's answers; the last one differs.
-        expected, actual: Kafka's answer and the model's.
-    """
-
-    request: str
-    sequences: int
-    steps: tuple[str, ...]
+    request: str  # the kind of the request that is answered differently
+    sequences: int  # how many end with it
+    steps: tuple[str, ...]  # the shortest, request by request with Kafka's answers; the last one differs
+    # expected, actual: Kafka's answer and the model's
     expected: str
     actual: str
 
 
 @frozen
 class FuzzRow:
-    """The fuzz of one release.
-
-    Attributes:
-        steps, sequences: how many were executed on both sides; steps up to the first difference of a sequence.
-        answers: for each kind of request how often each kind of answer was given.
-        differing: sequences that end with a difference.
-        kept: the shortened ones, which the document has in `causes`.
-        ended: whether Kafka's process ended or hung so often that no further sequence was asked.
-    """
+    """The fuzz of one release."""
 
     version: str
     seed: int
+    # steps, sequences: how many were executed on both sides; steps up to the first difference of a sequence
     steps: int
     sequences: int
-    answers: dict[str, dict[str, int]]
-    differing: int
+    answers: dict[str, dict[str, int]]  # for each kind of request how often each kind of answer was given
+    differing: int  # sequences that end with a difference
     seconds: float
     causes: tuple[FuzzCause, ...] = field(factory=tuple)
-    kept: tuple[FuzzDifference, ...] = field(factory=tuple)
-    ended: bool = False
+    kept: tuple[FuzzDifference, ...] = field(factory=tuple)  # the shortened ones, which the document has in `causes`
+    ended: bool = False  # whether Kafka's process ended or hung so often that no further sequence was asked
 
     @property
     def executed(self) -> int:

@@ -47,29 +47,24 @@ class _Planned:
 
 @frozen
 class AnsweredPart:
-    """The part of a report that only an exploration of Kafka's classes has.
+    """The part of a report that only an exploration of Kafka's classes has."""
 
-    Attributes:
-        build: of Kafka.
-        digests: name and SHA-256 of all that is on its class path; none of a release, whose digests are known.
-        processes, asked, remembered: how many processes answered how many questions, and the memo how many more.
-        compared, differing: answers that were compared with those of the rules; those that differ, by action.
-        impossible: steps of the model that cannot be put to the managers, and were left out.
-        refused, beyond: requests that the rules grant and the managers refuse, and that the rules refuse and do
-            something to the managers.
-        refusals: by action, the run to the first that the managers alone refuse, and the action instance.
-    """
-
-    build: str
+    build: str  # of Kafka
+    # name and SHA-256 of all that is on its class path; none of a release, whose digests are known
     digests: Sequence[tuple[str, str]]
+    # processes, asked, remembered: how many processes answered how many questions, and the memo how many more
     processes: int
     asked: int
     remembered: int
+    # compared, differing: answers that were compared with those of the rules; those that differ, by action
     compared: int
     differing: Mapping[str, int]
-    impossible: int
+    impossible: int  # steps of the model that cannot be put to the managers, and were left out
+    # refused, beyond: requests that the rules grant and the managers refuse, and that the rules refuse and do something
+    # to the managers
     refused: int
     beyond: int
+    # by action, the run to the first that the managers alone refuse, and the action instance
     refusals: Mapping[str, tuple[PackedRun, int]]
 
     def lines(self) -> list[str]:

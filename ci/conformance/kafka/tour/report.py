@@ -8,39 +8,27 @@ from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.columns import answer_lines, named
 
-MOST_CAUSES = 8
-"""How many causes are shown."""
+MOST_CAUSES = 8  # how many causes are shown
 
 
 @frozen
 class ShortestDifference:
-    """Differences in the same columns of the same action: how many transitions, and the shortest sequence to one.
+    """Differences in the same columns of the same action: how many transitions, and the shortest sequence to one."""
 
-    Attributes:
-        action: the action that differs.
-        columns: names of what differs.
-        transitions: how many differ so.
-        sequence: action by action from a new partition; the last one differs.
-        expected, actual: Kafka's answer and the model's, as far as they differ.
-    """
-
-    action: str
-    columns: tuple[str, ...]
-    transitions: int
-    sequence: tuple[str, ...]
+    action: str  # the action that differs
+    columns: tuple[str, ...]  # names of what differs
+    transitions: int  # how many differ so
+    sequence: tuple[str, ...]  # action by action from a new partition; the last one differs
+    # expected, actual: Kafka's answer and the model's, as far as they differ
     expected: dict[str, Any]
     actual: dict[str, Any]
 
 
 @define
 class Differences:
-    """The transitions whose answers differ, with the shortest of each action and columns.
+    """The transitions whose answers differ, with the shortest of each action and columns."""
 
-    Attributes:
-        transitions: they.
-    """
-
-    transitions: set[tuple[Any, int]] = field(factory=set)
+    transitions: set[tuple[Any, int]] = field(factory=set)  # that differ so
     _shortest: dict[tuple[str, tuple[str, ...]], ShortestDifference] = field(factory=dict)
 
     def note(self, shown: ShortestDifference) -> None:
@@ -57,57 +45,43 @@ class Differences:
 
 @frozen
 class TourDeath:
-    """A sequence that killed the process with Kafka's managers.
+    """A sequence that killed the process with Kafka's managers."""
 
-    Attributes:
-        reason: how it ended.
-        sequence: action by action from a new partition; the last one killed it.
-        alone: whether it kills a process that was asked nothing before.
-    """
-
-    reason: str
-    sequence: tuple[str, ...]
-    alone: bool
+    reason: str  # how it ended
+    sequence: tuple[str, ...]  # action by action from a new partition; the last one killed it
+    alone: bool  # whether it kills a process that was asked nothing before
 
 
 @frozen
 class TourRow:
-    """A tour of one release.
-
-    Attributes:
-        sampled: whether the states are drawn.
-        states, reachable: of the explored graph: states, and transitions that the model can take.
-        silent, refused: those that ask nothing of Kafka's managers, and that are refused before they are asked.
-        asked, impossible: of the others as many as were looked at, all or those of drawn states; how many of them
-            cannot be put to the managers.
-        executed: transitions whose question was put to managers in their state.
-        walks, steps, unbroken: shortest paths that were taken from a new partition, the steps of them that ask
-            something, and how many of these found the managers in the state that the rules foretold.
-        actions: those of which a transition was executed.
-        missed: actions that ask something and can happen, of which none was executed.
-        differing: transitions whose records or state after differ.
-        deaths: steps that killed a process; what it would have been asked after them was not asked.
-    """
+    """A tour of one release."""
 
     version: str
     system: str
     scope: str
-    sampled: bool
+    sampled: bool  # whether the states are drawn
+    # states, reachable: of the explored graph: states, and transitions that the model can take
     states: int
     reachable: int
+    # silent, refused: those that ask nothing of Kafka's managers, and that are refused before they are asked
     silent: int
     refused: int
+    # asked, impossible: of the others as many as were looked at, all or those of drawn states; how many of them cannot
+    # be put to the managers
     asked: int
     impossible: int
-    executed: int
+    executed: int  # transitions whose question was put to managers in their state
+    # walks, steps, unbroken: shortest paths that were taken from a new partition, the steps of them that ask something,
+    # and how many of these found the managers in the state that the rules foretold
     walks: int
     steps: int
     unbroken: int
-    actions: tuple[str, ...]
-    missed: tuple[str, ...]
-    differing: int
+    actions: tuple[str, ...]  # those of which a transition was executed
+    missed: tuple[str, ...]  # actions that ask something and can happen, of which none was executed
+    differing: int  # transitions whose records or state after differ
     seconds: float
     shown: tuple[ShortestDifference, ...]
+    # steps that killed a process; what it would have been asked after them was not asked
     deaths: tuple[TourDeath, ...] = ()
 
     @property

@@ -35,11 +35,8 @@ from kraftcheck.solvers.program.verdict import PackedRun
 from kraftcheck.solvers.search.backward import RecoverabilityFinding
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY, Limits
 
-BLOCK = 4096
-"""States that are expanded at a time."""
-
-PORTION = 8192
-"""Questions that one process is asked at a time."""
+BLOCK = 4096  # states that are expanded at a time
+PORTION = 8192  # questions that one process is asked at a time
 
 Numbers = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]
@@ -47,26 +44,17 @@ Bits = npt.NDArray[np.bool_]
 
 @define(eq=False)
 class Managers:
-    """Processes with Kafka's managers, which share questions, and a memo of their answers.
+    """Processes with Kafka's managers, which share questions, and a memo of their answers."""
 
-    Attributes:
-        processes: that run.
-        remembers: whether questions may come again: not where they hold the whole state.
-        asked, remembered: how many questions were put to them, and how many the memo answered.
-    """
-
-    processes: Sequence[JavaProcess]
-    remembers: bool
+    processes: Sequence[JavaProcess]  # that run
+    remembers: bool  # whether questions may come again: not where they hold the whole state
+    # asked, remembered: how many questions were put to them, and how many the memo answered
     asked: int = 0
     remembered: int = 0
     _memo: dict[bytes, Rows] = field(factory=dict)
 
     def ask(self, questions: Rows) -> Rows:
-        """One answer for each question.
-
-        Raises:
-            DriverError: when a process ends before it has answered.
-        """
+        """One answer for each question; raises DriverError when a process ends before it has answered."""
         if not len(questions):
             return self.processes[0].ask(questions)
         # Questions about one state follow each other: its records are replayed once.
@@ -119,37 +107,27 @@ class Managers:
 
 @frozen
 class KindRows:
-    """An action kind on rows of values.
+    """An action kind on rows of values."""
 
-    Attributes:
-        number, kind: of the program.
-        asks: whether it asks the managers.
-        guard: the conjuncts, of the leaves of a state and of arguments.
-        step: the leaves after it and the truths of claims about it, of these and of the columns of an answer.
-    """
-
+    # number, kind: of the program
     number: int
     kind: Kind
-    asks: bool
-    guard: RowFunction
-    step: RowFunction
+    asks: bool  # whether it asks the managers
+    guard: RowFunction  # the conjuncts, of the leaves of a state and of arguments
+    step: RowFunction  # the leaves after it and the truths of claims about it, of these and of the columns of an answer
 
 
 @define(eq=False)
 class Found:
-    """The states found, by number in the order of discovery, and the steps between them.
+    """The states found, by number in the order of discovery, and the steps between them."""
 
-    Attributes:
-        packed, parents, instances: of each state, and how it was reached first.
-        edges: of each block of steps the states before, the action instances, and the states after.
-        ends: of each level the number of states up to its end.
-    """
-
+    # packed, parents, instances: of each state, and how it was reached first
     packed: list[tuple[int, ...]] = field(factory=list)
     parents: list[int] = field(factory=list)
     instances: list[int] = field(factory=list)
+    # of each block of steps the states before, the action instances, and the states after
     edges: list[tuple[Numbers, Numbers, Numbers]] = field(factory=list)
-    ends: list[int] = field(factory=list)
+    ends: list[int] = field(factory=list)  # of each level the number of states up to its end
     _numbers: dict[tuple[int, ...], int] = field(factory=dict)
 
     def add(self, packed: npt.NDArray[np.uint64], before: Numbers, by: Numbers) -> None:
@@ -184,43 +162,35 @@ class AnsweredSearch:
     """The search of an answered system; see `kraftcheck.solvers.exploration.explore.SearchResult`.
 
     Attributes:
-        answered, program: the system, and it traced.
-        managers: who answers.
-        limits, stop: where the search is cut.
-        on_block: called after each block.
         levels, claims, cut, store: the result.
-        whole: whether every state found was expanded.
-        queue: states of the level that wait.
-        impossible: steps of the model that cannot be put to the managers; they are left out.
-        refused: requests that the rules grant, and Kafka does not; they are no steps.
-        beyond: requests that the rules refuse, and that make Kafka do something.
-        refusals: by action, the first state and instance of those that Kafka alone refuses.
-        compared, differing: steps whose answers were compared with those of the rules, by action those that differ.
-        strays, stray: answers that the system cannot hold, how many, and the first; they are not followed.
-        undecided: numbers of claims about steps that no answer tells.
     """
 
+    # answered, program: the system, and it traced
     answered: AnsweredSystem
     program: Program
-    managers: Managers
+    managers: Managers  # who answers
+    # limits, stop: where the search is cut
     limits: Limits
     stop: threading.Event
-    on_block: Callable[[AnsweredSearch], None] = lambda search: None
+    on_block: Callable[[AnsweredSearch], None] = lambda search: None  # called after each block
     levels: list[int] = field(factory=list)
     claims: dict[int, tuple[int, int]] = field(factory=dict)
     cut: str | None = None
-    whole: bool = False
+    whole: bool = False  # whether every state found was expanded
     store: Found = field(factory=Found)
-    queue: int = 0
-    impossible: int = 0
-    refused: int = 0
-    beyond: int = 0
+    queue: int = 0  # states of the level that wait
+    impossible: int = 0  # steps of the model that cannot be put to the managers; they are left out
+    refused: int = 0  # requests that the rules grant, and Kafka does not; they are no steps
+    beyond: int = 0  # requests that the rules refuse, and that make Kafka do something
+    # by action, the first state and instance of those that Kafka alone refuses
     refusals: dict[str, tuple[int, int]] = field(factory=dict)
+    # compared, differing: steps whose answers were compared with those of the rules, by action those that differ
     compared: int = 0
     differing: dict[str, int] = field(factory=dict)
+    # strays, stray: answers that the system cannot hold, how many, and the first; they are not followed
     strays: int = 0
     stray: str = ""
-    undecided: set[int] = field(factory=set)
+    undecided: set[int] = field(factory=set)  # numbers of claims about steps that no answer tells
     plan: FramePlan = field(init=False)
     _kinds: tuple[KindRows, ...] = field(init=False)
     _judge: RowFunction = field(init=False)
@@ -398,7 +368,7 @@ class AnsweredSearch:
 
     def _steps(
         self, one: KindRows, row: int, before: Numbers, states: States, answers: Numbers, differs: Bits | None = None
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Take the steps of an action instance from some states, with the answers that each has."""
         within = self._within(one, before, answers)
         before, states, answers = before[within], states[within], answers[within]
@@ -482,9 +452,7 @@ class AnsweredSearch:
         """How many states were expanded, at least, when the search was cut."""
         return 0 if len(self.store.ends) < 2 else self.store.ends[-2]
 
-    def _recovers(
-        self, number: int, truths: Bits, edges: Sequence[Numbers], unfollowed: Bits
-    ) -> RecoverabilityFinding:  # fmt: skip
+    def _recovers(self, number: int, truths: Bits, edges: Sequence[Numbers], unfollowed: Bits) -> RecoverabilityFinding:
         claim, at = self.program.recovers[number], self.plan.deadlock + 1 + 2 * number
         concerned, goal = truths[:, at], truths[:, at + 1]
         flows = np.array(claim.allowed)[edges[1]]

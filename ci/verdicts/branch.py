@@ -321,7 +321,7 @@ class _Outcome:
         if self.changed:
             idle = sorted(self.idle, key=lambda name: (DECIDING not in name, name))
             more = f" and {len(idle) - MOST_NAMED} more" * (len(idle) > MOST_NAMED)
-            named = f"; no question needed {', '.join(idle[:MOST_NAMED])}{more}" if idle else ", all of them asked"
+            named = f"; no question loaded {', '.join(idle[:MOST_NAMED])}{more}" if idle else ", all of them loaded"
             yield f"classes that are not those of {like}: {len(self.changed)}{named}"
 
     def runs(self, build: Build, base: str, said: str) -> Iterator[JudgedRun]:
@@ -393,7 +393,7 @@ def branch_command(
     Exit codes: 0 it decides as its release, or breaks no promise that the release keeps; else of
     what it breaks: 12, 11 a deadlock, 13 recovery or liveness; 23 it differs, and no rule set is it,
     or what no rule is of differs, or with --mends it is another than that mend; 21 no explored
-    system asks for what differs, or no question needed a class that it changes; 20 the time was
+    system asks for what differs, or no question loaded a class that it changes; 20 the time was
     over before all was asked; 2 bad input.
 
     \b

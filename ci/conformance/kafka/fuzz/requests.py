@@ -66,6 +66,7 @@ from kraftcheck.model.controller.topics import (
     create_topics,
     delete_topics,
 )
+from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import Feature, Ids, ids
 from kraftcheck.model.rules.ruleset import RuleSet
 
@@ -275,6 +276,7 @@ def alter(world: ModelController, brokers: Brokers, draws: Draws) -> Request | N
     proposals = [_proposal(world, place, sender, brokers, draws)]
     if draws.percent(50 if world.wide else 12):
         led = [other for other in controller.places() if other.partition.leader == sender]
+        led.sort(key=lambda other: other.topic_id != place.topic_id)  # those of one topic are rows of it
         proposals += [_proposal(world, other, sender, brokers, draws)
                       for other in led[: 24 if world.wide else 1] if other != place]  # fmt: skip
     known = controller.registration(sender)
@@ -342,12 +344,19 @@ def reassigned(world: ModelController, brokers: Brokers, draws: Draws) -> Reques
         return None
     fixed = world.forbids and world.rules.controller.factor_change_can_be_forbidden and draws.percent(20)
     rows = tuple(_wanted(world, draws.pick(places), brokers, draws) for _ in range(1 + draws.percent(20)))
+    if (moved := [place for place in places if _is_moved(place.partition)]) and draws.percent(70):
+        rows = (Reassignment(world.controller.topic(moved[0].topic_id).name, moved[0].index, None),)
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
         outcome = reassign(controller, rows, rules, factor_may_change=not fixed)
         return outcome, ",".join(row.error for row in outcome.response)
 
     return Request(f"reassign {';'.join(map(_row_text, rows))} {'same-factor' if fixed else '-'}", decide)
+
+
+def _is_moved(p: Partition) -> bool:
+    """Whether only replicas that a reassignment adds are in sync: to cancel it may cost what they have."""
+    return bool(ids(p.isr)) and set(ids(p.isr)) <= set(ids(p.adding))
 
 
 def _wanted(world: ModelController, place: Place, brokers: Brokers, draws: Draws) -> Reassignment:
@@ -442,6 +451,7 @@ def assign(world: ModelController, brokers: Brokers, draws: Draws) -> Request | 
     rows = [(draws.pick(own), *_misnamed(place, draws))]
     if draws.percent(15):
         held = [other for other in world.controller.places() if broker in ids(other.partition.replicas)]
+        held.sort(key=lambda other: other.topic_id == place.topic_id)
         rows += [(draws.pick(own), one.topic_id, one.index) for one in held[-1:] if one != place]
     wanted = tuple(Assignment(*row) for row in rows)
 
@@ -541,12 +551,16 @@ def grow(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
 def configure(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
     """A configuration is set or removed: of a topic that exists, of a registered broker, of the cluster.
 
-    Where a topic has no leader somewhere, it is often allowed to elect uncleanly: the timer has its work then.
+    Where a topic has no leader somewhere, it is often allowed to elect uncleanly: the timer has its work then. Where it
+    is in sync on added replicas alone, that is often forbidden: the reassignment must not be cancelled then.
     """
     controller = world.controller
     leaderless = [place.topic_id for place in controller.places() if place.partition.leader < 0]
     if leaderless and draws.percent(50):
         return _configured(ConfigRecord(TOPIC, controller.topic(leaderless[0]).name, UNCLEAN_ELECTION, "true"))
+    moved = [place.topic_id for place in controller.places() if _is_moved(place.partition)]
+    if moved and draws.percent(70):
+        return _configured(ConfigRecord(TOPIC, controller.topic(moved[0]).name, UNCLEAN_ELECTION, "false"))
     scope = draws.pick((TOPIC, TOPIC, TOPIC, CLUSTER, NODE))
     names = {
         TOPIC: [topic.name for topic in controller.image.topics.values()],

@@ -532,7 +532,9 @@ final class FuzzBeside {
             managers.cluster.brokerRegistrations().values().forEach(one -> managers.replication.processExpiredBrokerHeartbeat(
                 new BrokerHeartbeatRequestData().setBrokerId(one.id()).setBrokerEpoch(one.epoch())));
             clock.sleep(HALF_A_SESSION);
-            return managers.replication.maybeFenceOneStaleBroker();
+            ControllerResult<?> fenced = managers.replication.maybeFenceOneStaleBroker();
+            return List.of(text(fenced.response()), fenced.isAtomic(),
+                fenced.records().stream().map(record -> named(text(record))).sorted().toList());
         });
     }
 

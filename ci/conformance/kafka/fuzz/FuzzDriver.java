@@ -177,6 +177,7 @@ public final class FuzzDriver {
         /** Rounds of a timer until it is not due any more; of rounds of which one resigns no record counts. */
         private String repeated(boolean balance) throws ReflectiveOperationException {
             int before = log.size(), rounds = 0;
+            boolean atomic = false;
             List<ApiMessageAndVersion> records = new ArrayList<>();
             for (boolean due = true; due && rounds < MOST_ROUNDS; rounds++) {
                 ControllerResult<Boolean> result;
@@ -188,7 +189,6 @@ public final class FuzzDriver {
                     failOver();
                     return "resign#" + e;
                 }
-                written.add(Map.entry(balance ? "balance" : "unclean", result));
                 try {
                     result.records().forEach(record -> append(record.message()));
                 } catch (RuntimeException e) {
@@ -196,8 +196,12 @@ public final class FuzzDriver {
                     return "halt#" + e;
                 }
                 records.addAll(result.records());
+                atomic |= result.isAtomic();
                 due = result.response();
             }
+            // Which round decides on a partition is a matter of hashes.
+            written.add(Map.entry(balance ? "balance" : "unclean",
+                atomic ? ControllerResult.atomicOf(records, true) : ControllerResult.of(records, true)));
             return text(String.valueOf(rounds), records);
         }
 

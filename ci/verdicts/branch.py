@@ -9,7 +9,7 @@ import functools
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from kraftcheck.ci.conformance.kafka.naming import (
     FullAnswer,
     Naming,
     Witness,
+    agrees,
     case_witnesses,
     named,
     sequence_witnesses,
@@ -50,7 +51,7 @@ from kraftcheck.ci.terminal.files import check_results, check_writable, results,
 from kraftcheck.ci.terminal.interrupts import passed, time_limit, within
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
-from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.model.rules.ruleset import RuleSet, parse, without
 from kraftcheck.model.systems.images.system import IMAGES
 from kraftcheck.properties.register.findings import BY_ID
 from kraftcheck.solvers.drawings.drawing import drawing, with_other_rules
@@ -277,6 +278,7 @@ class _Outcome:
     first: str = ""  # the method whose answer is the first that differs; empty where none does
     changed: Set[str] = frozenset()  # the classes that are not those of the release
     idle: Set[str] = frozenset()  # of the changed classes those that no question needed
+    untold: str = ""  # what nothing asked tells from the mend that the build is said to be; empty where it is told
 
     @property
     def differs_beside(self) -> bool:
@@ -406,7 +408,7 @@ def branch_command(
     check_results("--out", out, target, reports.junit, reports.sarif)
     reports.check(json=target)
     build = Build.of(path, like)
-    base, wanted = f"kafka-{build.like}", None if mends is None else _mend_of(mends, f"kafka-{build.like}")
+    base, wanted = f"kafka-{build.like}", None if mends is None else _Mend.of(mends, f"kafka-{build.like}")
     told.say(build.lines() or [f"Kafka {build}"])
     try:
         outcome = _answered(build, flags, base, wanted, told.say)
@@ -422,15 +424,36 @@ def branch_command(
     sys.exit(code)
 
 
-def _mend_of(finding: str, base: str) -> str:
-    """The rule set of a release with the mend of a finding alone; raises Refusal where there is none."""
-    if finding not in BY_ID:
-        raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, BY_ID, 'kraftcheck findings')}")
-    return mended(finding, base)
+@frozen
+class _Mend:
+    """The mend that a build is said to be."""
+
+    name: str  # the rule set of the release with it alone
+    parts: tuple[str, ...]  # with all of it but one choice, for each choice of several
+
+    @classmethod
+    def of(cls, finding: str, base: str) -> _Mend:
+        """The mend of a finding; raises Refusal where there is none."""
+        if finding not in BY_ID:
+            raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, BY_ID, 'kraftcheck findings')}")
+        switches = BY_ID[finding].switches
+        less = {without(base, [one for one in switches if one != left]) for left in switches}
+        return cls(mended(finding, base), tuple(sorted(less - {base, mended(finding, base)})))
+
+    def untold(self, asking: _Asking, naming: Naming | None, witnesses: Sequence[Witness]) -> str | None:
+        """A rule set that nothing asked tells from it: one without it, or with a part; None where the time was over."""
+        if naming is None:
+            answer = asking.whole(self.name)
+            return None if answer is None else "" if answer.differing else "its release"
+        for part in self.parts if naming.name == self.name else ():
+            answer = asking.whole(part) if agrees(part, witnesses) else FullAnswer(0, 1, [])
+            if answer is None or not answer.differing:
+                return None if answer is None else part
+        return ""
 
 
 def _answered(
-    build: Build, flags: Mapping[str, Any], base: str, wanted: str | None, say: Callable[[list[str]], None]
+    build: Build, flags: Mapping[str, Any], base: str, wanted: _Mend | None, say: Callable[[list[str]], None]
 ) -> _Outcome:
     """What is known at the end, and which changed classes no question needed."""
     budget = search_budget(flags["workers"], flags["memory"])
@@ -445,7 +468,12 @@ def _answered(
 
 
 def _outcome(
-    asking: _Asking, base: str, wanted: str | None, say: Callable[[list[str]], None], budget: SearchBudget, quiet: bool
+    asking: _Asking,
+    base: str,
+    wanted: _Mend | None,
+    say: Callable[[list[str]], None],
+    budget: SearchBudget,
+    quiet: bool,
 ) -> _Outcome:
     """Ask, name and explore, and show each as it is known."""
     cases, witnesses, differing, rounds, beside, images = 0, list[Witness](), 0, 0, None, None
@@ -465,9 +493,11 @@ def _outcome(
             break
     complete = bool(differing) or rounds == ROUNDS
     if not differing:
-        return _Outcome(cases, 0, None, {}, complete, beside, images)
-    naming = named(base, witnesses, asking.whole, wanted, within(120))
+        untold = wanted.untold(asking, None, ()) if wanted is not None and complete else ""
+        return _Outcome(cases, 0, None, {}, complete and untold is not None, beside, images, untold=untold or "")
+    naming = named(base, witnesses, asking.whole, None if wanted is None else wanted.name, within(120))
     say(naming.lines(asking.build))
+    untold = "" if wanted is None else wanted.untold(asking, naming, witnesses)
     compared = dict[str, Comparison]()
     for system in EXPLORED if naming.name is not None and not passed() else ():
         one, other = sides(base, naming.name or base, system, SCOPE, BOUNDS.get(system, {}))
@@ -475,7 +505,8 @@ def _outcome(
             compared[system] = compare(one, other, budget, functools.partial(run, quiet=quiet))
             say(list(promise_lines(system, compared[system])))
     first = witnesses[0].asked if witnesses else ""
-    return _Outcome(cases, differing, naming, compared, complete and not passed(), beside, images, first)
+    complete = complete and untold is not None and not passed()
+    return _Outcome(cases, differing, naming, compared, complete, beside, images, first, untold=untold or "")
 
 
 def _image_lines(row: TourRow) -> list[str]:
@@ -496,21 +527,24 @@ def promise_lines(system: str, found: Comparison) -> Iterator[str]:
             yield from (f"    {line}" for line in lines(one.b.verdict.trace))
 
 
-def _ended(outcome: _Outcome, base: str, wanted: str | None) -> tuple[int, str]:
+def _ended(outcome: _Outcome, base: str, wanted: _Mend | None) -> tuple[int, str]:
     """The exit code, and the answer in a line."""
     code, naming = outcome.exit_code, outcome.naming
+    if wanted is not None and outcome.untold:
+        said = f"is {wanted.name} in all that is asked, which does not tell it from {outcome.untold}"
+        return code or EXIT_INCOMPLETE, f"{said}{_beside_words(outcome)}"
     if naming is None:
         said = "decides as its release" if outcome.complete else "decides as its release as far as it was asked"
         said = "is asked nothing of what it changes" if code == EXIT_VACUOUS else said
         said = f"{said}: {outcome.cases:,} cases, 0 differ{_beside_words(outcome)}"
-        return (NON_CONFORMANT if wanted is not None else code), said
+        return (NON_CONFORMANT if wanted is not None and outcome.complete else code), said
     if naming.name is None:
         return code, f"differs from {base} in {outcome.differing:,} cases, and is no rule set that is known"
     kinds = [one.kind for found in outcome.compared.values() for one in found.changes]
     said = f"is {naming.name}: {kinds.count(BROKEN)} promises newly broken, {kinds.count(MENDED)} newly kept"
     said += _beside_words(outcome)
-    if wanted is not None and parse(naming.name) != parse(wanted):
-        return NON_CONFORMANT, f"{said}; the mend is {wanted}"
+    if wanted is not None and parse(naming.name) != parse(wanted.name):
+        return NON_CONFORMANT, f"{said}; the mend is {wanted.name}"
     return code, said
 
 

@@ -163,7 +163,7 @@ def named(
             if time.monotonic() > deadline:
                 return Naming(None, 0, tried, len(known), asked, (), False)
             tried += 1
-            if _agrees(name, known):
+            if agrees(name, known):
                 left.append(name)
         while left and asked < MOST_ASKED:
             answer, asked = ask(left[0]), asked + 1
@@ -174,12 +174,13 @@ def named(
                 beside = tuple(name for name in left[1:] if parse(name) != rules)
                 return Naming(left[0], answer.cases, tried, len(known), asked, beside, True)
             known += answer.witnesses
-            left = [name for name in left[1:] if _agrees(name, known)]
+            left = [name for name in left[1:] if agrees(name, known)]
         if left:
             return Naming(None, 0, tried, len(known), asked, (), False)
     return Naming(None, 0, tried, len(known), asked, (), bool(known))
 
 
-def _agrees(name: str, known: Sequence[Witness]) -> bool:
+def agrees(name: str, known: Sequence[Witness]) -> bool:
+    """Whether a rule set answers these cases as the build does."""
     rules = parse(name)
     return all(witness.agrees(rules) for witness in reversed(known))

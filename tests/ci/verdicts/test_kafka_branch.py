@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import CheckSize
@@ -17,9 +18,11 @@ from kraftcheck.ci.conformance.kafka.drivers import NO_ANSWER
 from kraftcheck.ci.conformance.kafka.fuzz.beside import beside_release
 from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzProcess
 from kraftcheck.ci.conformance.kafka.jars import jars
+from kraftcheck.ci.conformance.kafka.naming import FullAnswer
 from kraftcheck.ci.explore.two_sides import mended
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts import branch
+from kraftcheck.model.rules.ruleset import RuleSet
 from tests.ci.conformance.released import NEWEST, changed
 from tests.shared.commands import kraftcheck
 
@@ -197,6 +200,43 @@ def test_a_release_is_not_the_mend_of_its_defect(tmp_path: Path) -> None:
     over = kraftcheck("branch", folder, "--quiet", "--time-limit", "0.001s")
     assert (over.code, over.out.splitlines()[-1]) == (
         20, "decides as its release as far as it was asked: 0 cases, 0 differ (exit 20)")  # fmt: skip
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_mend_that_no_question_tells_from_its_release_is_no_pass() -> None:
+    """What is asked shows nothing of a mend, or the time is over before it could: neither a mend nor another build."""
+    folder = str(Path(jars(NEWEST).split(os.pathsep)[0]).parent)
+    ran = kraftcheck("branch", folder, "--mends", "padded-config", "--quiet")
+    said = "is kafka-4.4.0-padded-configs-stored in all that is asked, which does not tell it from its release"
+    assert (ran.code, ran.out.splitlines()[-1]) == (20, f"{said} (exit 20)")
+    over = kraftcheck("branch", folder, "--mends", "padded-config", "--quiet", "--time-limit", "0.001s")
+    assert (over.code, over.out.splitlines()[-1]) == (
+        20, "decides as its release as far as it was asked: 0 cases, 0 differ (exit 20)")  # fmt: skip
+
+
+@frozen
+class Agreeing:
+    """A case that every rule set answers as the build does."""
+
+    asked: str = "heartbeat"
+
+    def agrees(self, rules: RuleSet) -> bool:
+        """True of each."""
+        return True
+
+
+@pytest.mark.xdist_group("kafka")
+def test_half_a_mend_is_no_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that is a mend of several choices passes only where what is asked tells it from each part of the mend."""
+    folder = str(Path(jars(NEWEST).split(os.pathsep)[0]).parent)
+    answers = [(FullAnswer(9, 1, [Agreeing()]), [""])] * 2
+    monkeypatch.setattr(branch._Asking, "rounds", lambda asking, rules: iter(answers))
+    monkeypatch.setattr(branch._Asking, "beside", lambda asking, rules: None)
+    finding, half = "removed-last-known-leader", "kafka-4.4.0-last-known-leader-may-be-removed"
+    for told, code in ((frozenset[str](), 20), (frozenset({half, "kafka-4.4.0-removed-replica-stays-last-known"}), 0)):
+        monkeypatch.setattr(branch._Asking, "whole", lambda asking, name, told=told: FullAnswer(9, name in told, []))
+        ran = kraftcheck("branch", folder, "--mends", finding, "--quiet")
+        assert (ran.code, "does not tell it from" in ran.out) == (code, code == 20)
 
 
 def test_a_mend_is_that_of_a_defect_which_the_release_has() -> None:

@@ -50,11 +50,15 @@ import org.apache.kafka.common.metadata.RegisterControllerRecord;
 import org.apache.kafka.common.metadata.RemoveTopicRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
 import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.image.writer.ImageWriterOptions;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.FinalizedControllerFeatures;
@@ -141,6 +145,7 @@ final class FuzzBeside {
     static String text(FuzzDriver.Controller controller) {
         FuzzBeside asked = new FuzzBeside(controller);
         asked.askWritten(controller);
+        asked.askImage(controller.log);
         asked.askReverted();
         for (Class<?> refusal : REFUSALS) {
             asked.operator.refusal = refusal;
@@ -178,6 +183,21 @@ final class FuzzBeside {
         ByteBuffer bytes = ByteBuffer.allocate(record.message().size(cache, record.version()));
         record.message().write(new ByteBufferAccessor(bytes), cache, record.version());
         return named(text(record)) + " in " + bytes.position() + " bytes";
+    }
+
+    /** What a broker makes of the log: its image of brokers, features, topics and configurations. */
+    private void askImage(List<ApiMessage> log) {
+        ask("image of brokers", () -> image(log).cluster().brokers());
+        ask("image of features", () -> image(log).features().toString());
+        for (Uuid topic : topics) ask("image of topic " + number(topic.toString()), () -> image(log).topics().getTopic(topic).partitions());
+        ask("image of configurations", () -> image(log).configs().resourceData().entrySet().stream()
+            .map(one -> one.getKey() + " " + new TreeMap<>(one.getValue().toMap())).sorted().toList());
+    }
+
+    private static MetadataImage image(List<ApiMessage> log) {
+        MetadataDelta delta = new MetadataDelta.Builder().build();
+        log.forEach(delta::replay);
+        return delta.apply(MetadataProvenance.EMPTY);
     }
 
     /** What is replayed, and then not committed, is as if it had never been. */
@@ -535,6 +555,10 @@ final class FuzzBeside {
             ControllerResult<?> fenced = managers.replication.maybeFenceOneStaleBroker();
             return List.of(text(fenced.response()), fenced.isAtomic(),
                 fenced.records().stream().map(record -> named(text(record))).sorted().toList());
+        });
+        ask("silence of an hour", () -> {
+            clock.sleep(3_600_000);
+            return managers.replication.maybeFenceOneStaleBroker();
         });
     }
 

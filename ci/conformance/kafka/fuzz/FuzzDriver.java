@@ -107,7 +107,7 @@ public final class FuzzDriver {
         final List<Uuid> topics = new ArrayList<>();
         final Map<String, VersionRange> supported = TourRelease.supportedFeatures();
         private final Stream stream = new Stream();
-        private final List<ApiMessage> log = new ArrayList<>();
+        final List<ApiMessage> log = new ArrayList<>();
         final List<Map.Entry<String, ControllerResult<?>>> written = new ArrayList<>();
         private boolean halted = false;
         final FuzzBeside.Operator operator = new FuzzBeside.Operator();
@@ -154,7 +154,7 @@ public final class FuzzDriver {
             } catch (ApiException e) {
                 return "error " + Errors.forException(e).name();
             } catch (NoSuchMethodException e) {
-                return "the driver died: " + e;  // the build has no such field; the process goes on
+                return "the process died: " + e;  // the build has no such field; the process goes on
             } catch (ReflectiveOperationException e) {
                 throw e;  // the driver's own: Kafka was not asked
             } catch (Throwable e) {

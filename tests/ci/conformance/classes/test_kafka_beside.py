@@ -48,6 +48,8 @@ def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_
         ("torn", "ReplicationControlManager", "controller", "createTopics"),
         ("oldest", "PartitionChangeBuilder", "controller", "written"),
         ("emptied-processExpiredBrokerHeartbeat", "ReplicationControlManager", "controller", "brokers"),
+        ("emptied-write", "PartitionChangeRecord", "common/metadata", "written"),
+        ("emptied-replay", "ClusterDelta", "image", "image"),
     ],
 )
 def test_what_a_log_would_show_later_is_noticed(

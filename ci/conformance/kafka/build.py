@@ -128,8 +128,8 @@ class Build:
         else:
             chosen = [Part.of(path) for path in _paths(text)]
         _check_once(chosen)
-        if Path(text).is_dir() and not (Path(text) / "settings.gradle").exists():
-            _check_members(chosen)
+        if not (Path(text) / "settings.gradle").exists():
+            _check_members(chosen, ordered=not Path(text).is_dir())
         if not any(member for part in chosen for member in part.own):
             raise Refusal(f"{text} has no class of Kafka")
         if Path(text).is_dir() and all(part.path.is_file() and _MANAGERS not in part.classes for part in chosen):
@@ -164,8 +164,8 @@ class Build:
             released |= Part(path, "", "").sums()
         modules = {_artifact(path.name) for path in paths}
         driven = [part for part in self.first if part.artifact in modules or not _MODULE.match(part.artifact)]
-        own = [pair for part in driven for pair in part.sums().items()]
-        return {_name(member) for member, total in own if released.get(member) != total}
+        own = dict(pair for part in reversed(driven) for pair in part.sums().items())  # the first copy counts
+        return {_name(member) for member, total in own.items() if released.get(member) != total}
 
     def loaded(self) -> Set[str]:
         """The names of Kafka's classes that its processes have loaded, as far as they noted it."""
@@ -232,15 +232,21 @@ def _check_once(parts: Sequence[Part]) -> None:
         raise Refusal(f"{one} and {two} are of two versions; remove those of one")
 
 
-def _check_members(parts: Sequence[Part]) -> None:
-    """Refuse a class of Kafka's that two jars of a folder have: which of them would be driven is a matter of names."""
+def _check_members(parts: Sequence[Part], ordered: bool) -> None:
+    """Refuse a class of Kafka's that two jars have: in a folder which of them is driven is a matter of names.
+
+    Where the user has put them in order the first is driven, so that a patch comes before the module that it changes.
+    """
     by_member = dict[str, Part]()
     for part in parts:
         for member in part.own:
             other = by_member.setdefault(member, part)
-            if other is not part:
-                raise Refusal(f"{other.path} and {part.path} both have {_name(member)}; remove one, or name the jars, "
-                              "the one that counts first, with commas between them")  # fmt: skip
+            if other is part or (ordered and _MODULE.match(part.artifact)):
+                continue
+            if ordered:
+                raise Refusal(f"{other.path} hides {_name(member)} of {part.path}; name the latter first")
+            raise Refusal(f"{other.path} and {part.path} both have {_name(member)}; remove one, or name the jars, "
+                          "the one that counts first, with commas between them")  # fmt: skip
 
 
 def _paths(text: str) -> list[Path]:

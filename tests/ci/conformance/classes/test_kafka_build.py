@@ -168,6 +168,10 @@ def test_what_is_no_build_is_refused(tmp_path: Path) -> None:
         "patch.jar both have org.apache.kafka.controller.ReplicationControlManager; remove one, or name the jars, the "
         "one that counts first, with commas between them"
     )
+    refusals[f"{tmp_path}/patched/kafka-metadata-4.4.0.jar,{tmp_path}/patched/patch.jar"] = (
+        f"kafka-metadata-4.4.0.jar hides org.apache.kafka.controller.ReplicationControlManager of {tmp_path}/patched/"
+        "patch.jar; name the latter first"
+    )
     for named, said in refusals.items():
         with pytest.raises(Refusal) as refused:
             Build.of(named)

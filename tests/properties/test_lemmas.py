@@ -231,7 +231,11 @@ def test_what_lemmas_rest_on_is_there_without_bounds() -> None:
     assert LEMMAS <= named <= LEMMAS | invariants
 
 
-PLACES = {"elections": ("tiny", "small", "directories"), "directories": ("tiny", "small"), "replication": ("tiny",)}
+PLACES = {
+    "elections": ("tiny", "small", "directories"), "directories": ("tiny", "small"), "replication": ("tiny",),
+    "features": ("tiny", "quorum", "bootstrap"), "images": ("tiny", "small", "crashes"),
+    "heartbeats": ("tiny", "defaults"),
+}  # fmt: skip
 """Scopes that have all the lemmas of each system, but for those of any number of brokers."""
 
 DATA = shown(read_runs(DOCS / "reference" / "proofs.json"))

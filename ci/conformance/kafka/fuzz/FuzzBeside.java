@@ -552,14 +552,19 @@ final class FuzzBeside {
             managers.cluster.brokerRegistrations().values().forEach(one -> managers.replication.processExpiredBrokerHeartbeat(
                 new BrokerHeartbeatRequestData().setBrokerId(one.id()).setBrokerEpoch(one.epoch())));
             clock.sleep(HALF_A_SESSION);
-            ControllerResult<?> fenced = managers.replication.maybeFenceOneStaleBroker();
-            return List.of(text(fenced.response()), fenced.isAtomic(),
-                fenced.records().stream().map(record -> named(text(record))).sorted().toList());
+            return fenced();
         });
         ask("silence of an hour", () -> {
             clock.sleep(3_600_000);
-            return managers.replication.maybeFenceOneStaleBroker();
+            return fenced();
         });
+    }
+
+    /** The stale broker that is fenced; its partitions come in the order of their hashes. */
+    private List<?> fenced() {
+        ControllerResult<?> result = managers.replication.maybeFenceOneStaleBroker();
+        return List.of(text(result.response()), result.isAtomic(),
+            result.records().stream().map(record -> named(text(record))).sorted().toList());
     }
 
     private void askBrokers() {

@@ -1,7 +1,4 @@
-"""Drawn requests of the fuzz, each from small numbers.
-
-They are those of leaders, brokers, operators, topics and the controller itself.
-"""
+"""Drawn requests of the fuzz, each from small numbers: of leaders, brokers, operators, topics and the controller."""
 
 from __future__ import annotations
 
@@ -239,11 +236,8 @@ def unregistered(world: ModelController, brokers: Brokers, draws: Draws) -> Requ
 
 def waited(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     """Time passes; seldom so much that all sessions end, or just do not."""
-    milliseconds = (
-        draws.pick((9001, 9001, 9000))
-        if draws.percent(2 if world.wide else 30)
-        else 500 * (1 + draws.below(1 if world.wide else 8))
-    )
+    percent, most = (2, 1) if world.wide else (30, 8)
+    milliseconds = draws.pick((9001, 9001, 9000)) if draws.percent(percent) else 500 * (1 + draws.below(most))
     return Request(f"wait {milliseconds}", changed=lambda known, _: evolve(known, soft=known.soft.after(milliseconds)))
 
 

@@ -45,7 +45,7 @@ CHECKED = frozenset(
 WITHOUT_CONTROLLER = frozenset(
     ("apply_metadata", "log_dir_timeout", "send", "answer", "lose", "replicate", "fail_directory", "crash",
      "lose_report", "move", "cancel_move", "copy", "request_promotion", "promote", "fail_while_promoting", "repair",
-     "replace_disk", "copy_meta_properties", "write", "stop")
+     "replace_disk", "copy_meta_properties", "cordon", "write", "stop")
 )  # fmt: skip
 """Actions of `directories` of which the controller learns nothing: those of brokers, disks and operators alone."""
 

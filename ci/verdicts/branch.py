@@ -446,7 +446,9 @@ class _Mend:
             answer = asking.whole(self.name)
             return None if answer is None else "" if answer.differing else "its release"
         for part in self.parts if naming.name == self.name else ():
-            answer = asking.whole(part) if agrees(part, witnesses) else FullAnswer(0, 1, [])
+            if not agrees(part, witnesses):
+                continue
+            answer = asking.whole(part)
             if answer is None or not answer.differing:
                 return None if answer is None else part
         return ""

@@ -84,8 +84,8 @@ def answered(version: str, seed: int, number: int) -> Iterator[Answered]:
     """A sequence of requests on a new cluster: each that writes records is explained on the state of the log, twice."""
     rules, plan = parse(f"kafka-{version}"), drawn_plan(seed, number, LENGTH)
     draws = Draws(plan.brokers)
-    brokers, elr = drawn_brokers(draws), not version.startswith("3.") and not draws.percent(30)
-    world = Recorder.start(version, rules, elr, few=False)
+    brokers, elr = drawn_brokers(draws, plan.wide), not version.startswith("3.") and not draws.percent(30)
+    world = Recorder.start(version, rules, elr, few=False, wide=plan.wide)
     levels = {METADATA_VERSION: NEWEST_LEVELS[version], ELR_FEATURE: int(elr)}
     world.controller = evolve(world.controller, features=features(levels, {}))
     state, replay = State(world.controller, levels), MemoisedReplay(lambda level: rules)
@@ -201,14 +201,18 @@ def reassigning(replicas: Sequence[int], removing: Sequence[int], adding: Sequen
     return changed(with_topic(cluster(BROKERS), "foo", tuple(replicas)), isr=tuple(isr), leader=leader, **lists)
 
 
+def explanation_of_batch(controller: Controller, records: Sequence[LogRecord]) -> Explanation:
+    """What explains some records, which are one batch."""
+    base, state = controller.image.next_offset, State(controller, {METADATA_VERSION: 33, ELR_FEATURE: 1})
+    return explain_model_records(state, Batch(base, base + len(records) - 1, 0, (), ""), tuple(records), RULES)
+
+
 def explanation_of(controller: Controller, records: Sequence[LogRecord]) -> Explanation:
     """What explains one change, which ends the reassignment."""
     (record,) = records
     assert isinstance(record, PartitionChangeRecord)
     assert record.change.replicas.present
-    base = controller.image.next_offset
-    state = State(controller, {METADATA_VERSION: 33, ELR_FEATURE: 1})
-    return explain_model_records(state, Batch(base, base, 0, (), ""), (record,), RULES)
+    return explanation_of_batch(controller, records)
 
 
 def test_a_proposal_whose_end_a_completion_cuts_off() -> None:
@@ -251,8 +255,7 @@ def test_a_lost_directory_of_a_replica_that_is_taken_out() -> None:
     assert broker is not None
     outcome = assign_replicas_to_dirs(controller, 17, broker.epoch, (Assignment(9999, place.topic_id, 0),), RULES)
     assert len(outcome.records) == 2
-    base, state = controller.image.next_offset, State(controller, {METADATA_VERSION: 33, ELR_FEATURE: 1})
-    found = explain_model_records(state, Batch(base, base + 1, 0, (), ""), outcome.records, RULES)
+    found = explanation_of_batch(controller, outcome.records)
     assert [step.candidate.action for step in found.steps] == ["assign"]
 
 
@@ -267,9 +270,7 @@ def test_lost_directories_of_two_partitions_in_one_request(rows: tuple[tuple[int
     assert broker is not None
     wanted = tuple(Assignment(directory, topics[topic], 0) for directory, topic in rows)
     outcome = assign_replicas_to_dirs(controller, 17, broker.epoch, wanted, RULES)
-    base, state = controller.image.next_offset, State(controller, {METADATA_VERSION: 33, ELR_FEATURE: 1})
-    batch = Batch(base, base + len(outcome.records) - 1, 0, (), "")
-    found = explain_model_records(state, batch, outcome.records, RULES)
+    found = explanation_of_batch(controller, outcome.records)
     assert found.explained
     assert {step.candidate.action for step in found.steps} == {"assign"}
 
@@ -284,6 +285,5 @@ def test_a_leader_that_still_recovers_proposes_itself() -> None:
     epochs = int(place.partition.leader_epoch), int(place.partition.partition_epoch)
     proposal = Proposal(place.topic_id, 0, *epochs, ((17, UNCHECKED),), recovering=True)
     outcome = alter_partition(controller, AlterPartitionRequest(17, leader.epoch, (proposal,)), RULES)
-    base, state = controller.image.next_offset, State(controller, {METADATA_VERSION: 33, ELR_FEATURE: 1})
-    found = explain_model_records(state, Batch(base, base, 0, (), ""), outcome.records, RULES)
+    found = explanation_of_batch(controller, outcome.records)
     assert [step.candidate.action for step in found.steps] == ["alter_partition"]

@@ -187,17 +187,17 @@ final class FuzzBeside {
 
     /** What a broker makes of the log: its image of brokers, features, topics and configurations. */
     private void askImage(List<ApiMessage> log) {
-        ask("image of brokers", () -> image(log).cluster().brokers());
-        ask("image of features", () -> image(log).features().toString());
-        for (Uuid topic : topics) ask("image of topic " + number(topic.toString()), () -> image(log).topics().getTopic(topic).partitions());
-        ask("image of configurations", () -> image(log).configs().resourceData().entrySet().stream()
-            .map(one -> one.getKey() + " " + new TreeMap<>(one.getValue().toMap())).sorted().toList());
-    }
-
-    private static MetadataImage image(List<ApiMessage> log) {
         MetadataDelta delta = new MetadataDelta.Builder().build();
-        log.forEach(delta::replay);
-        return delta.apply(MetadataProvenance.EMPTY);
+        MetadataImage[] image = {MetadataImage.EMPTY};
+        ask("image of features", () -> {
+            log.forEach(delta::replay);
+            image[0] = delta.apply(MetadataProvenance.EMPTY);
+            return image[0].features().toString();
+        });
+        ask("image of brokers", () -> image[0].cluster().brokers());
+        for (Uuid topic : topics) ask("image of topic " + number(topic.toString()), () -> image[0].topics().getTopic(topic).partitions());
+        ask("image of configurations", () -> image[0].configs().resourceData().entrySet().stream()
+            .map(one -> one.getKey() + " " + new TreeMap<>(one.getValue().toMap())).sorted().toList());
     }
 
     /** What is replayed, and then not committed, is as if it had never been. */

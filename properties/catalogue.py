@@ -109,6 +109,9 @@ SYSTEMS: Mapping[str, System] = Catalogue({
     "heartbeats": Entry(
         "model.systems.heartbeats.system:HEARTBEATS", ("heartbeats.promises",), "heartbeats.promises"
     ),
+    "future-logs": Entry(
+        "model.systems.future_logs.system:FUTURE_LOGS", ("future_logs.promises",), "future_logs.promises"
+    ),
 })  # fmt: skip
 """Shipped systems by name."""
 
@@ -118,6 +121,7 @@ FAIR_SYSTEMS: Mapping[str, System] = Catalogue({
     "healing-sessions": Entry("properties.sessions.promises:HEALING_SESSIONS"),
     "fair-replication": Entry("properties.replication.healing:FAIR_REPLICATION"),
     "fair-directories": Entry("properties.directories.healing:FAIR_DIRECTORIES"),
+    "fair-future-logs": Entry("properties.future_logs.promises:FAIR_FUTURE_LOGS"),
     "fair-broker-ids": Entry("properties.broker_ids.promises:FAIR_BROKER_IDS"),
     "fair-zk-controller": Entry("properties.zk_controller.lemmas:FAIR_ZK_CONTROLLER"),
     "fair-zk-jbod": Entry("properties.zk_jbod.promises:FAIR_ZK_JBOD"),

@@ -345,3 +345,17 @@ class HeartbeatRules:
     wait_and_delay_fill_session: bool = False
     wait_exceeds_session: bool = False
     queued_heartbeat_is_no_contact: bool = False
+
+
+@frozen(field_transformer=described("future-logs"))
+class FutureLogRules:
+    """How a replica is copied into another directory. All off: as it ought to be."""
+
+    move_keeps_leader_epoch: bool = False
+    fetcher_outlives_future_log: bool = False
+    watermark_of_replaced_log: bool = False
+    move_resumes_at_watermark: bool = False
+    stale_future_log_resumed: bool = False
+    second_move_pauses_again: bool = False
+    epoch_pauses_again: bool = False
+    future_log_uncut: bool = False

@@ -22,6 +22,7 @@ from kraftcheck.model.rules.groups import (
     DataPlaneRules,
     DirectoryRules,
     FeatureRules,
+    FutureLogRules,
     HeartbeatRules,
     ImageRules,
     PartitionRules,
@@ -55,6 +56,7 @@ class RuleSet:
     features: FeatureRules = field(factory=FeatureRules)  # who is asked before a feature level is finalised
     images: ImageRules = field(factory=ImageRules)  # how a broker joins records to its image
     heartbeats: HeartbeatRules = field(factory=HeartbeatRules)  # how long heartbeats are waited for
+    future_logs: FutureLogRules = field(factory=FutureLogRules)  # how a replica is copied into another directory
     own: Any = None  # the choices of a system besides, a frozen record of truths; None: it has none
 
     def outcome(self, before: Any, ruled: Any) -> Any:

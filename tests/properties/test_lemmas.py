@@ -42,7 +42,8 @@ FURTHER = [("directories", "tiny"), ("directories", "small"), ("replication", "t
            ("zk-controller", "pair"), ("zk-controller", "small"),
            ("zk-jbod", "jobs"), ("zk-jbod", "log"), ("zk-jbod", "writers"), ("zk-jbod", "repair"),
            ("features", "tiny"), ("features", "bootstrap"), ("images", "tiny"), ("images", "crashes"),
-           ("heartbeats", "tiny"), ("heartbeats", "defaults")]  # fmt: skip
+           ("heartbeats", "tiny"), ("heartbeats", "defaults"),
+           ("future-logs", "tiny"), ("future-logs", "small")]  # fmt: skip
 """Scopes of the systems that are proven under the right rules only."""
 
 
@@ -234,7 +235,7 @@ def test_what_lemmas_rest_on_is_there_without_bounds() -> None:
 PLACES = {
     "elections": ("tiny", "small", "directories"), "directories": ("tiny", "small"), "replication": ("tiny",),
     "features": ("tiny", "quorum", "bootstrap"), "images": ("tiny", "small", "crashes"),
-    "heartbeats": ("tiny", "defaults"),
+    "heartbeats": ("tiny", "defaults"), "future-logs": ("tiny", "small"),
 }  # fmt: skip
 """Scopes that have all the lemmas of each system, but for those of any number of brokers."""
 

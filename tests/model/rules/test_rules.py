@@ -31,7 +31,7 @@ def test_a_preset_is_named_by_itself(name: str) -> None:
     assert PRESET_NOTES[name]
 
 
-GROUPS = ("feature", "defect", "seeded", "data-plane", "controller", "features", "images", "heartbeats",
+GROUPS = ("feature", "defect", "seeded", "data-plane", "controller", "features", "images", "heartbeats", "future-logs",
           "broker-ids", "directories", "unclean-recovery", "zk-controller", "zk-jbod")  # fmt: skip
 
 

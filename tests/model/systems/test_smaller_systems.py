@@ -1,4 +1,4 @@
-"""The systems `elections`, `elr-index`, `heartbeats`, `sessions`: steps by hand, and the controller in full."""
+"""Smaller systems, as `elr-index`, `future-logs` and `sessions`: steps by hand, and the controller in full."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from kraftcheck.model.systems.elr_index.state import ElrIndexed
 from kraftcheck.model.systems.elr_index.system import ELR_INDEX
 from kraftcheck.model.systems.features.system import FEATURES
 from kraftcheck.model.systems.features.system import Cluster as Features
+from kraftcheck.model.systems.future_logs.system import FAILED, FETCHING, FUTURE_LOGS, FutureLogs
 from kraftcheck.model.systems.heartbeats.system import HEARTBEATS, Beating
 from kraftcheck.model.systems.images.system import IMAGES, Joining
 from kraftcheck.model.systems.sessions.system import SESSIONS, Sessions
@@ -267,3 +268,30 @@ def test_the_controller_in_full_takes_over(variant: str, heard: set[int]) -> Non
     """Where sessions are by contact, a new controller has heard of unfenced brokers, and by each defect of others."""
     after = taken_over(cluster(2, fenced=(0,)), parse(f"fixed+sessions-by-contact{variant}").controller)
     assert {broker for broker, _ in after.soft.contacts.times} == heard
+
+
+def moved(rules: str, *steps: str) -> FutureLogs:
+    """A replica with one committed record after some steps of a move; a new leader epoch keeps it."""
+    setting = FUTURE_LOGS.setting("tiny", rules=parse(rules))
+    actions = {action.name: action for action in FUTURE_LOGS.actions(setting)}
+    (state,) = FUTURE_LOGS.initial(setting)
+    for name in ("append", "advance", *steps):
+        arguments = {"kept": 1} if name == "begin_epoch" else {}
+        assert actions[name].enabled(state, arguments), name
+        state = actions[name].effect(state, **arguments)
+    return state
+
+
+@pytest.mark.parametrize(("variant", "steps"), [
+    ("move-keeps-leader-epoch", ("move", "begin_epoch", "copy")), ("move-resumes-at-watermark", ("move", "copy")),
+])  # fmt: skip
+def test_a_fetcher_gives_up_where_it_is_refused(variant: str, steps: tuple[str, ...]) -> None:
+    """KAFKA-9654 and KAFKA-9087: an older leader epoch, and an offset beyond the future log's end, are errors."""
+    assert moved("fixed", *steps).fetcher == FETCHING
+    assert moved(f"fixed+{variant}", *steps).fetcher == FAILED
+
+
+@pytest.mark.parametrize(("rules", "paused"), [("fixed", 0), ("kafka-4.1.2", 1), ("kafka-4.2.0", 0)])
+def test_a_second_move_is_paused_for_once(rules: str, paused: int) -> None:
+    """KAFKA-19458: up to 4.1.2 cleaning stays paused after a move that replaced another."""
+    assert moved(rules, "move", "move_elsewhere", "copy", "promote").paused == paused

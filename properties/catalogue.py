@@ -19,7 +19,7 @@ from kraftcheck.properties.kinds import validate
 
 
 @frozen
-class Entry:
+class SystemEntry:
     """The places of one system's parts."""
 
     behaviour: str  # the `System`, as `module:attribute`
@@ -32,7 +32,7 @@ class Entry:
 class Catalogue(Mapping[str, System]):
     """Systems by name; one is imported when it is first looked up."""
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
+    def __init__(self, entries: Mapping[str, SystemEntry]) -> None:
         """A catalogue of these entries."""
         self._entries = entries
 
@@ -54,7 +54,7 @@ class Catalogue(Mapping[str, System]):
 
 
 @cache
-def _loaded(entry: Entry) -> System:
+def _loaded(entry: SystemEntry) -> System:
     module, _, attribute = entry.behaviour.partition(":")
     system: System = getattr(import_module(f"kraftcheck.{module}"), attribute)
     named = [(name.partition(":")[0], name.partition(":")[2] or "properties") for name in entry.claims]
@@ -74,58 +74,58 @@ def _module(name: str) -> Any:
 
 
 SYSTEMS: Mapping[str, System] = Catalogue({
-    "elections": Entry(
+    "elections": SystemEntry(
         "model.systems.elections.system:ELECTIONS",
         ("elections.registration", "elections.leadership", "elections.elr", "elections.outsiders",
          "elections.healing", "elections.healing:goals"),
         "elections.lemmas",
     ),
-    "replication": Entry(
+    "replication": SystemEntry(
         "model.systems.replication.system:REPLICATION",
         ("replication.durability", "replication.loss", "replication.healing"), "replication.lemmas",
     ),
-    "broker-ids": Entry(
+    "broker-ids": SystemEntry(
         "model.systems.broker_ids.system:BROKER_IDS", ("broker_ids.promises",), "broker_ids.promises"
     ),
-    "directories": Entry(
+    "directories": SystemEntry(
         "model.systems.directories.system:DIRECTORIES",
         ("directories.assignment", "directories.disks", "directories.loss", "directories.healing",
          "directories.healing:goals"),
         "directories.lemmas",
     ),
-    "kraft": Entry("model.systems.kraft.system:KRAFT", ("kraft.both",)),
-    "zk-controller": Entry(
+    "kraft": SystemEntry("model.systems.kraft.system:KRAFT", ("kraft.both",)),
+    "zk-controller": SystemEntry(
         "model.systems.zk_controller.system:ZK_CONTROLLER", ("zk_controller.promises",), "zk_controller.lemmas"
     ),
-    "unclean-recovery": Entry(
+    "unclean-recovery": SystemEntry(
         "model.systems.unclean_recovery.system:UNCLEAN_RECOVERY", ("unclean_recovery.promises",),
         "unclean_recovery.promises",
     ),
-    "zk-jbod": Entry("model.systems.zk_jbod.system:ZK_JBOD", ("zk_jbod.promises",), "zk_jbod.promises"),
-    "elr-index": Entry("model.systems.elr_index.system:ELR_INDEX", ("elr_index.promises",)),
-    "sessions": Entry("model.systems.sessions.system:SESSIONS", ("sessions.promises",)),
-    "features": Entry("model.systems.features.system:FEATURES", ("features.promises",), "features.promises"),
-    "images": Entry("model.systems.images.system:IMAGES", ("images.promises",), "images.promises"),
-    "heartbeats": Entry(
+    "zk-jbod": SystemEntry("model.systems.zk_jbod.system:ZK_JBOD", ("zk_jbod.promises",), "zk_jbod.promises"),
+    "elr-index": SystemEntry("model.systems.elr_index.system:ELR_INDEX", ("elr_index.promises",)),
+    "sessions": SystemEntry("model.systems.sessions.system:SESSIONS", ("sessions.promises",)),
+    "features": SystemEntry("model.systems.features.system:FEATURES", ("features.promises",), "features.promises"),
+    "images": SystemEntry("model.systems.images.system:IMAGES", ("images.promises",), "images.promises"),
+    "heartbeats": SystemEntry(
         "model.systems.heartbeats.system:HEARTBEATS", ("heartbeats.promises",), "heartbeats.promises"
     ),
-    "future-logs": Entry(
+    "future-logs": SystemEntry(
         "model.systems.future_logs.system:FUTURE_LOGS", ("future_logs.promises",), "future_logs.promises"
     ),
 })  # fmt: skip
 """Shipped systems by name."""
 
 FAIR_SYSTEMS: Mapping[str, System] = Catalogue({
-    "fair-elections": Entry("properties.elections.fairness:FAIR_ELECTIONS"),
-    "healing-elections": Entry("properties.elections.fairness:HEALING_ELECTIONS"),
-    "healing-sessions": Entry("properties.sessions.promises:HEALING_SESSIONS"),
-    "fair-replication": Entry("properties.replication.healing:FAIR_REPLICATION"),
-    "fair-directories": Entry("properties.directories.healing:FAIR_DIRECTORIES"),
-    "fair-future-logs": Entry("properties.future_logs.promises:FAIR_FUTURE_LOGS"),
-    "fair-broker-ids": Entry("properties.broker_ids.promises:FAIR_BROKER_IDS"),
-    "fair-zk-controller": Entry("properties.zk_controller.lemmas:FAIR_ZK_CONTROLLER"),
-    "fair-zk-jbod": Entry("properties.zk_jbod.promises:FAIR_ZK_JBOD"),
-    "fair-unclean-recovery": Entry("properties.unclean_recovery.promises:FAIR_UNCLEAN_RECOVERY"),
+    "fair-elections": SystemEntry("properties.elections.fairness:FAIR_ELECTIONS"),
+    "healing-elections": SystemEntry("properties.elections.fairness:HEALING_ELECTIONS"),
+    "healing-sessions": SystemEntry("properties.sessions.promises:HEALING_SESSIONS"),
+    "fair-replication": SystemEntry("properties.replication.healing:FAIR_REPLICATION"),
+    "fair-directories": SystemEntry("properties.directories.healing:FAIR_DIRECTORIES"),
+    "fair-future-logs": SystemEntry("properties.future_logs.promises:FAIR_FUTURE_LOGS"),
+    "fair-broker-ids": SystemEntry("properties.broker_ids.promises:FAIR_BROKER_IDS"),
+    "fair-zk-controller": SystemEntry("properties.zk_controller.lemmas:FAIR_ZK_CONTROLLER"),
+    "fair-zk-jbod": SystemEntry("properties.zk_jbod.promises:FAIR_ZK_JBOD"),
+    "fair-unclean-recovery": SystemEntry("properties.unclean_recovery.promises:FAIR_UNCLEAN_RECOVERY"),
 })  # fmt: skip
 """Systems with fairness, and with liveness properties alone, by name: only `explore` and `check` judge them."""
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from shutil import copy, copytree
 
-from kraftcheck.ci.bench.contest import Benchmark, Case, Column, Contender, MissingToolError, contenders
+from kraftcheck.ci.bench.contest import Benchmark, Contender, Contest, Figure, MissingToolError, contenders
 from kraftcheck.ci.bench.programs import PROGRAMS
 from kraftcheck.ci.conformance.kafka.jars import digest_of, exclusive_cache
 from kraftcheck.ci.terminal.machine import cache_folder
@@ -134,40 +134,40 @@ FAIR = "kraftcheck.properties.elections.fairness:FAIR_ELECTIONS"
 DOCUMENT = ("--quiet", "--json", "-")
 THREADS = {"1_thread": ("--workers", "1"), "2_threads": ("--workers", "2")}
 
-DISTINCT = Column("distinct", "12,.0f", "states.distinct")
-GENERATED = Column("generated", "13,.0f", "states.generated")
-SEARCH = Column("search s", "9.2f", "seconds.explore")
-SECONDS = Column("seconds", "8.2f", "seconds")
-PROCESSOR = Column("CPU s", "8.2f", "processor")
-JAVA = Column("of Java", "8.2f", "java")
-PEAK = Column("peak MB", "8,.0f", "peak", scale=1e6)
-LOAD = Column("load", "5.1f", "load")
+DISTINCT = Figure("distinct", "12,.0f", "states.distinct")
+GENERATED = Figure("generated", "13,.0f", "states.generated")
+SEARCH = Figure("search s", "9.2f", "seconds.explore")
+SECONDS = Figure("seconds", "8.2f", "seconds")
+PROCESSOR = Figure("CPU s", "8.2f", "processor")
+JAVA = Figure("of Java", "8.2f", "java")
+PEAK = Figure("peak MB", "8,.0f", "peak", scale=1e6)
+LOAD = Figure("load", "5.1f", "load")
 SPACE = ("states.distinct", "states.generated", "states.depth")
 
 
 def explored(
     words: str, states: int | None = None, others: Mapping[str, Iterable[str]] = THREADS, *, compiled: bool = False
-) -> Case:
+) -> Contest:
     """An exploration, by the words that come behind `explore`, in several ways; `compiled`: code may be kept."""
-    return Case(contenders(("explore", *words.split(), *DOCUMENT, *(() if compiled else ("--no-cache",))), **others),
+    return Contest(contenders(("explore", *words.split(), *DOCUMENT, *(() if compiled else ("--no-cache",))), **others),
                 states)  # fmt: skip
 
 
-def asked(words: str, **others: Iterable[str]) -> Case:
+def asked(words: str, **others: Iterable[str]) -> Contest:
     """A command, in several ways, or as it is."""
-    return Case(contenders(words.split(), **(others or {"": ()})))
+    return Contest(contenders(words.split(), **(others or {"": ()})))
 
 
 NATIVE = Benchmark(
     "the native explorer",
     (
-        DISTINCT, GENERATED, Column("compile s", "9.2f", "seconds.compile"), SEARCH,
-        Column("M gener./s", "10.2f", "states.generated", "seconds.explore", scale=1e6),
-        Column("M dist./s", "9.2f", "states.distinct", "seconds.explore", scale=1e6),
-        Column("bytes/state", "11.1f", "states.bytes_per_state"), Column("backward s", "10.2f", "seconds.backward"),
-        Column("fair s", "8.2f", "seconds.liveness"), Column("audit s", "8.3f", "seconds.audit"),
-        Column("of CPU", "7.1%", "seconds.audit", "processor"), PROCESSOR, PEAK,
-        Column("ratio", "6.2f", "seconds.explore", times=True),
+        DISTINCT, GENERATED, Figure("compile s", "9.2f", "seconds.compile"), SEARCH,
+        Figure("M gener./s", "10.2f", "states.generated", "seconds.explore", scale=1e6),
+        Figure("M dist./s", "9.2f", "states.distinct", "seconds.explore", scale=1e6),
+        Figure("bytes/state", "11.1f", "states.bytes_per_state"), Figure("backward s", "10.2f", "seconds.backward"),
+        Figure("fair s", "8.2f", "seconds.liveness"), Figure("audit s", "8.3f", "seconds.audit"),
+        Figure("of CPU", "7.1%", "seconds.audit", "processor"), PROCESSOR, PEAK,
+        Figure("ratio", "6.2f", "seconds.explore", times=True),
     ),
     {
         "two-phase-commit-7": explored(f"{SYSTEMS}:TWO_PHASE --scope 7", 296_448),
@@ -200,10 +200,10 @@ NATIVE = Benchmark(
 )  # fmt: skip
 
 TWO_MILLION, TWENTY_FIVE_MILLION = "elections --rules fixed", "elections --rules kafka-4.0"
-IN_FILES = (Column("B/state", "8.1f", "states.bytes_per_state"), Column("file B", "7.1f", "kept", "states.distinct"))
+IN_FILES = (Figure("B/state", "8.1f", "states.bytes_per_state"), Figure("file B", "7.1f", "kept", "states.distinct"))
 
 
-def _beside_disk(words: str) -> Case:
+def _beside_disk(words: str) -> Contest:
     """One search natively and with levels in files, judging deadlocks alone, which needs no backward search."""
     disk = ("--engine", "disk", "--out", "{out}")
     ways = {f"{name}_{n}": (*added, "--workers", str(n)) for n in (1, 2)
@@ -213,7 +213,7 @@ def _beside_disk(words: str) -> Case:
 
 DISK = Benchmark(
     "levels in files beside the native search",
-    (DISTINCT, GENERATED, SEARCH, PROCESSOR, Column("ratio", "6.2f", "processor", times=True), *IN_FILES, PEAK),
+    (DISTINCT, GENERATED, SEARCH, PROCESSOR, Figure("ratio", "6.2f", "processor", times=True), *IN_FILES, PEAK),
     {
         "two-million": _beside_disk(TWO_MILLION),
         "twenty-five-million": _beside_disk(TWENTY_FIVE_MILLION),
@@ -225,7 +225,7 @@ DISK = Benchmark(
 )
 
 
-def _beside_spark(words: str, handover: int = 200_000, memory: str = "1g", cores: Sequence[int] = (2,)) -> Case:
+def _beside_spark(words: str, handover: int = 200_000, memory: str = "1g", cores: Sequence[int] = (2,)) -> Contest:
     """One search natively and under Spark."""
     spark = ("--engine", "spark", "--out", "{out}", "--conf", f"spark.driver.memory={memory}",
              "--handover", str(handover))  # fmt: skip
@@ -237,13 +237,13 @@ def _beside_spark(words: str, handover: int = 200_000, memory: str = "1g", cores
 SPARK = Benchmark(
     "the Spark engine beside the native one",
     (
-        DISTINCT, GENERATED, Column("depth", "5.0f", "states.depth"), SEARCH,
-        Column("M gen./s", "9.2f", "states.generated", "seconds.explore", scale=1e6),
-        Column("ratio", "6.2f", "seconds.explore", times=True), Column("levels", "6.0f", "spark.levels"),
-        Column("s/level", "7.2f", "spark.levels.seconds", "spark.levels"),
-        Column("shuffled MB", "11,.0f", "spark.levels.shuffled", scale=1e6),
-        Column("spilled MB", "10,.0f", "spark.levels.spilled", scale=1e6), IN_FILES[1], PEAK, PROCESSOR, JAVA, LOAD,
-        Column("back s", "7.1f", "seconds.backward"),
+        DISTINCT, GENERATED, Figure("depth", "5.0f", "states.depth"), SEARCH,
+        Figure("M gen./s", "9.2f", "states.generated", "seconds.explore", scale=1e6),
+        Figure("ratio", "6.2f", "seconds.explore", times=True), Figure("levels", "6.0f", "spark.levels"),
+        Figure("s/level", "7.2f", "spark.levels.seconds", "spark.levels"),
+        Figure("shuffled MB", "11,.0f", "spark.levels.shuffled", scale=1e6),
+        Figure("spilled MB", "10,.0f", "spark.levels.spilled", scale=1e6), IN_FILES[1], PEAK, PROCESSOR, JAVA, LOAD,
+        Figure("back s", "7.1f", "seconds.backward"),
     ),
     {
         "small-levels": _beside_spark("elections --scope tiny --rules kafka-4.0", handover=0),
@@ -261,9 +261,9 @@ SPARK = Benchmark(
 TWO_AT_ONCE = ("explore", f"{SYSTEMS}:TWO_PHASE", "--scope", "9", "--no-cache", *DOCUMENT)
 PROCESSES = Benchmark(
     "what two processes at once leave each other",
-    (DISTINCT, SEARCH, PROCESSOR, Column("ratio", "6.2f", "processor", times=True),
-     Column("of search", "9.2f", "seconds.explore", times=True), LOAD),
-    {"two-phase-commit-9": Case((
+    (DISTINCT, SEARCH, PROCESSOR, Figure("ratio", "6.2f", "processor", times=True),
+     Figure("of search", "9.2f", "seconds.explore", times=True), LOAD),
+    {"two-phase-commit-9": Contest((
         Contender("alone", (*TWO_AT_ONCE, "--workers", "1")),
         Contender("each of two", (*TWO_AT_ONCE, "--workers", "1"), at_once=2),
         Contender("2 threads", (*TWO_AT_ONCE, "--workers", "2")),
@@ -274,17 +274,17 @@ PROCESSES = Benchmark(
 )  # fmt: skip
 
 
-def _others(managers: int, states: int) -> Case:
+def _others(managers: int, states: int) -> Contest:
     """Two-phase commit by every checker, on one thread and on two."""
     words = ("explore", f"{SYSTEMS}:TWO_PHASE", "--scope", str(managers), "--no-cache", *DOCUMENT)
     own = [Contender(f"kraftcheck {n}", (*words, "--workers", str(n))) for n in (1, 2)]
-    return Case([*own, *(make(managers, n) for make in OTHERS for n in (1, 2))], states)
+    return Contest([*own, *(make(managers, n) for make in OTHERS for n in (1, 2))], states)
 
 
 BESIDE = Benchmark(
     "two-phase commit beside SPIN, Stateright, TLC",
-    (DISTINCT, SEARCH, SECONDS, PROCESSOR, Column("times", "6.1f", "processor", times=True),
-     Column("bytes/state", "11.1f", "peak", "states.distinct")),
+    (DISTINCT, SEARCH, SECONDS, PROCESSOR, Figure("times", "6.1f", "processor", times=True),
+     Figure("bytes/state", "11.1f", "peak", "states.distinct")),
     {str(n): _others(n, states) for n, states in ((3, 288), (5, 8_832), (7, 296_448), (9, 10_340_352))},
     SPACE[:1], ("9",),
     "medians of {runs}; CPU s and memory are of the whole process, with its start, of the largest where there are\n"
@@ -300,15 +300,15 @@ def _program(name: str, *words: str) -> Contender:
 
 FRAME = Benchmark(
     "data frames: seconds for a million states",
-    (Column("states", "12,.0f", "states"), Column("columns", "8.0f", "columns"), Column("CPU s", "8.2f", "frame")),
-    {name: Case([_program("frame", name, scope, "1000000")]) for name, scope in
+    (Figure("states", "12,.0f", "states"), Figure("columns", "8.0f", "columns"), Figure("CPU s", "8.2f", "frame")),
+    {name: Contest([_program("frame", name, scope, "1000000")]) for name, scope in
      (("elections", "default"), ("directories", "medium"), ("replication", "large"))},
 )  # fmt: skip
 PAGE = Benchmark(
     "the local page: milliseconds a step",
-    (Column("steps", "6.0f", "steps"), Column("median ms", "10.1f", "median"), Column("95% ms", "8.1f", "most"),
-     Column("longest ms", "11.1f", "longest"), Column("processor ms", "13.1f", "used")),
-    {name: Case([_program("page", name, scope, "fixed", seed) for seed in ("0", "1", "2")]) for name, scope in
+    (Figure("steps", "6.0f", "steps"), Figure("median ms", "10.1f", "median"), Figure("95% ms", "8.1f", "most"),
+     Figure("longest ms", "11.1f", "longest"), Figure("processor ms", "13.1f", "used")),
+    {name: Contest([_program("page", name, scope, "fixed", seed) for seed in ("0", "1", "2")]) for name, scope in
      (("elections", "default"), ("replication", "small"), ("directories", "medium"), ("kraft", "tiny"))},
     note="three walks; medians of {runs}",
 )  # fmt: skip
@@ -332,7 +332,7 @@ def _explored_into(words: str, place: Path) -> None:
 QUERY = Benchmark(
     "questions about a space: seconds a command",
     (SECONDS, PROCESSOR, LOAD),
-    {name: Case([Contender(one, ("query", "{place}/run", sql)) for one, sql in QUESTIONS.items()],
+    {name: Contest([Contender(one, ("query", "{place}/run", sql)) for one, sql in QUESTIONS.items()],
                 before=partial(_explored_into, words))
      for name, words in (("two-million", TWO_MILLION), ("twenty-five-million", TWENTY_FIVE_MILLION))},
     default=("two-million",),
@@ -370,14 +370,14 @@ def _replayed() -> list[Contender]:
 
 LOGS = Benchmark(
     "the replay of metadata logs: records a second",
-    (Column("records", "12,.0f", "records"), SECONDS, PROCESSOR, JAVA,
-     Column("a CPU second", "12,.0f", "records", "processor"), PEAK, Column("partitions", "12,.0f", "partitions")),
+    (Figure("records", "12,.0f", "records"), SECONDS, PROCESSOR, JAVA,
+     Figure("a CPU second", "12,.0f", "records", "processor"), PEAK, Figure("partitions", "12,.0f", "partitions")),
     {
-        "copies": Case(_replayed()[:1], before=partial(_copies, 20)),
-        "copies-spark": Case(_replayed()[1:], before=partial(_copies, 200)),
-        "million": Case(_replayed(), before=partial(_written, 6, 40, 1_000_000)),
-        "ten-millions": Case(_replayed(), before=partial(_written, 12, 80, 10_000_000)),
-        "large": Case(
+        "copies": Contest(_replayed()[:1], before=partial(_copies, 20)),
+        "copies-spark": Contest(_replayed()[1:], before=partial(_copies, 200)),
+        "million": Contest(_replayed(), before=partial(_written, 6, 40, 1_000_000)),
+        "ten-millions": Contest(_replayed(), before=partial(_written, 12, 80, 10_000_000)),
+        "large": Contest(
             [
                 *_replayed()[:1],
                 Contender("status", ("status", "{place}/log"), {"partitions": r"of ([\d,]+) partitions"}),
@@ -403,13 +403,13 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "beside": BESIDE,
     "branch": Benchmark(
         "a build of Kafka of one's own: seconds to the first answer, and to the last",
-        (Column("first s", "8.2f", "seconds.first"), SECONDS, PROCESSOR, JAVA, LOAD),
-        {"released": Case([Contender("", ("branch", "{place}/libs", "--workers", "1", *DOCUMENT))], before=_build)},
+        (Figure("first s", "8.2f", "seconds.first"), SECONDS, PROCESSOR, JAVA, LOAD),
+        {"released": Contest([Contender("", ("branch", "{place}/libs", "--workers", "1", *DOCUMENT))], before=_build)},
         note="the jars of a release in a folder; medians of {runs}; the first run compiles the drivers too",
     ),
     "fan-out": Benchmark(
         "independent runs on Spark's workers, beside processes of one machine",
-        (SECONDS, PROCESSOR, JAVA, LOAD, Column("ratio", "6.2f", "seconds", times=True)),
+        (SECONDS, PROCESSOR, JAVA, LOAD, Figure("ratio", "6.2f", "seconds", times=True)),
         {name: asked(f"{words} --workers 2 --quiet", native=(), spark=("--engine", "spark", "--master", "local[2]"))
          for name, words in
          (("bugs", "bugs"), ("explain", "explain elections --scope tiny"),
@@ -418,8 +418,8 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     ),
     "kafka": Benchmark(
         "Kafka's own classes explored: answers a second",
-        (DISTINCT, GENERATED, Column("answers", "12,.0f", "kafka.asked"), SEARCH,
-         Column("answers/s", "10,.0f", "kafka.asked", "seconds.explore"), PROCESSOR, JAVA, LOAD),
+        (DISTINCT, GENERATED, Figure("answers", "12,.0f", "kafka.asked"), SEARCH,
+         Figure("answers/s", "10,.0f", "kafka.asked", "seconds.explore"), PROCESSOR, JAVA, LOAD),
         {system: asked(f"explore {system} --scope tiny --kafka {NEWEST} {' '.join(DOCUMENT)}", **THREADS)
          for system in ("directories", "elections", "kraft")},
         SPACE, ("directories", "kraft"), "each answer is a request to the managers of a release; medians of {runs}",
@@ -443,8 +443,8 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     ),
     "walks": Benchmark(
         "random walks: steps a second",
-        (Column("steps", "10,.0f", "steps"), Column("distinct", "10,.0f", "distinct"),
-         Column("walk s", "7.2f", "seconds.walk"), Column("k/s", "8.0f", "steps", "seconds.walk", scale=1e3),
+        (Figure("steps", "10,.0f", "steps"), Figure("distinct", "10,.0f", "distinct"),
+         Figure("walk s", "7.2f", "seconds.walk"), Figure("k/s", "8.0f", "steps", "seconds.walk", scale=1e3),
          PROCESSOR),
         {name: asked(f"simulate {name} --scope {scope} --rules fixed --runs 512 --quiet --json -", **THREADS)
          for name, scope in (("elections", "default"), ("replication", "large"), ("directories", "medium"))},

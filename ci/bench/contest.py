@@ -66,7 +66,7 @@ class Contender:
 
 
 @frozen
-class Case:
+class Contest:
     """What is timed beside each other."""
 
     contenders: Sequence[Contender]  # the first is what the others are compared with
@@ -76,7 +76,7 @@ class Case:
 
 
 @frozen
-class Column:
+class Figure:
     """A column of the table: its title, the format of its numbers, and which figure it shows."""
 
     title: str
@@ -89,7 +89,7 @@ class Column:
     def value(self, own: Figures, first: Figures) -> float | None:
         """The number; None where it was not measured."""
         if self.times:
-            mine, its = (Column("", "", self.figure, self.by).value(figures, figures) for figures in (own, first))
+            mine, its = (Figure("", "", self.figure, self.by).value(figures, figures) for figures in (own, first))
             return None if mine is None or not its else mine / its
         number, divisor = own.get(self.figure), own.get(self.by, 0.0) if self.by else 1.0
         return None if number is None or not divisor else number / divisor / self.scale
@@ -105,8 +105,8 @@ class Benchmark:
     """What can be measured."""
 
     about: str  # what it is, in a line
-    columns: Sequence[Column]  # of the table, behind case and contender
-    cases: Mapping[str, Case]  # by name
+    columns: Sequence[Figure]  # of the table, behind case and contender
+    cases: Mapping[str, Contest]  # by name
     same: Sequence[str] = ()  # the figures in which contenders of a case have to agree
     default: Sequence[str] = ()  # the cases that are measured where none is named; none: all
     note: str = ""  # what the table's reader must know, with `{runs}` where their number stands
@@ -149,7 +149,7 @@ class Benchmark:
                 first = shown if first is None else first
                 yield {"case": name, "contender": one.name, **{c.title: c.value(shown, first) for c in self.columns}}
 
-    def _check(self, name: str, case: Case, found: Sequence[Figures]) -> None:
+    def _check(self, name: str, case: Contest, found: Sequence[Figures]) -> None:
         for key in self.same:
             numbers = {figures[key] for figures in found if key in figures}
             wanted = {case.states} if case.states is not None and key == self.same[0] else numbers
@@ -158,7 +158,7 @@ class Benchmark:
                 raise WrongSpaceError(f"{name}: {key} is {told} instead of {wanted}")
 
 
-def _cell(column: Column, value: float | None) -> str:
+def _cell(column: Figure, value: float | None) -> str:
     form = f">{column.width}{column.form.lstrip('0123456789')}"
     return " " * column.width if value is None else f"{value:{form}}"
 
@@ -182,7 +182,7 @@ def figures_of(one: Contender, place: Path) -> list[Figures]:
                 own.mkdir()
                 if one.at_once > 1:
                     os.sched_setaffinity(0, {processors[number]})
-                started.append(Process.start(one.command(own, place), own))
+                started.append(WatchedProcess.start(one.command(own, place), own))
         finally:
             os.sched_setaffinity(0, processors)
         taken = [process.ended() for process in started]
@@ -190,7 +190,7 @@ def figures_of(one: Contender, place: Path) -> list[Figures]:
 
 
 @frozen
-class Process:
+class WatchedProcess:
     """A process that was started, and who watches it: what each process below it took."""
 
     process: subprocess.Popen[bytes]
@@ -200,7 +200,7 @@ class Process:
     stack: Any
 
     @classmethod
-    def start(cls, words: Sequence[str], folder: Path) -> Process:
+    def start(cls, words: Sequence[str], folder: Path) -> WatchedProcess:
         """Start a command in a folder."""
         with (folder / "output.txt").open("wb") as output, (folder / "errors.txt").open("wb") as errors:
             begun = time.perf_counter()
@@ -230,7 +230,7 @@ class Process:
         }  # fmt: skip
 
 
-def said(process: Process, told: Mapping[str, str]) -> dict[str, float]:
+def said(process: WatchedProcess, told: Mapping[str, str]) -> dict[str, float]:
     """The figures that a process tells of; raises RuntimeError where its output has none."""
     text = process.text()
     if not told:

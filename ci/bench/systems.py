@@ -16,7 +16,7 @@ from kraftcheck.properties.kinds import eventually, recovers, weak_fairness
 
 
 @frozen
-class Commit:
+class TwoPhaseCommit:
     """Two-phase commit: resource managers' states as sets (in none of them: working), and the messages sent."""
 
     prepared: BrokerSet
@@ -32,11 +32,11 @@ class Commit:
 INIT, COMMITTED, ABORTED = 0, 1, 2
 
 
-def _working(state: Commit, rm: Word) -> Truth:
+def _working(state: TwoPhaseCommit, rm: Word) -> Truth:
     return negate(state.prepared.plus(state.committed).plus(state.aborted).has(rm))
 
 
-def _become(state: Commit, rm: Word, **joined: bool) -> dict[str, Any]:
+def _become(state: TwoPhaseCommit, rm: Word, **joined: bool) -> dict[str, Any]:
     """The three sets after a resource manager moved into one of them."""
     one = state.prepared.just(rm)
     return {
@@ -45,7 +45,7 @@ def _become(state: Commit, rm: Word, **joined: bool) -> dict[str, Any]:
     }
 
 
-def _prepare(state: Commit, rm: Word) -> Commit:
+def _prepare(state: TwoPhaseCommit, rm: Word) -> TwoPhaseCommit:
     return evolve(state, **_become(state, rm, prepared=True), promised=state.promised.plus(state.promised.just(rm)))
 
 
@@ -53,7 +53,7 @@ def _commit_actions(setting: Setting, patient: bool) -> list[Action]:
     everyone = BrokerSet((1 << setting["managers"]) - 1)
     rm = {"rm": list(range(setting["managers"]))}
 
-    def all_heard(state: Commit) -> dict[str, Truth]:
+    def all_heard(state: TwoPhaseCommit) -> dict[str, Truth]:
         heard = state.heard.same(everyone) if patient else state.heard.size() >= setting["managers"] - 1
         return {"undecided": state.manager == INIT, "all are prepared": heard}
 
@@ -94,12 +94,12 @@ def _commit_actions(setting: Setting, patient: bool) -> list[Action]:
     ]
 
 
-def _commit_layout(setting: Setting) -> Commit:
+def _commit_layout(setting: Setting) -> TwoPhaseCommit:
     some: Any = BrokerSet(subset_of(setting["managers"]))
-    return Commit(some, some, some, Range(0, 2), some, some, Flag(), Flag())  # type: ignore[arg-type]
+    return TwoPhaseCommit(some, some, some, Range(0, 2), some, some, Flag(), Flag())  # type: ignore[arg-type]
 
 
-def _consistent(state: Commit) -> dict[str, Truth]:
+def _consistent(state: TwoPhaseCommit) -> dict[str, Truth]:
     return {"no one aborted or no one committed": any_of(state.aborted.is_empty(), state.committed.is_empty())}
 
 
@@ -110,7 +110,7 @@ def two_phase(patient: bool) -> System:
         name="two-phase-commit" if patient else "hasty-commit",
         # "news" leaves out what the spec allows as self-loops: receiving a message again (45.9 M of them for N = 9).
         summary="Gray and Lamport's two-phase commit" + ("." if patient else ", committing one promise too early."),
-        initial=lambda setting: [Commit(none, none, none, INIT, none, none, False, False)],
+        initial=lambda setting: [TwoPhaseCommit(none, none, none, INIT, none, none, False, False)],
         layout=_commit_layout,
         actions=lambda setting: _commit_actions(setting, patient),
         properties=lambda setting: [

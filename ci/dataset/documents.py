@@ -49,7 +49,7 @@ class FieldColumn:
     shift: int = attribute(whole(0, WORD_BITS - 1), "shift")
     bits: int = attribute(whole(0, WORD_BITS - 1), "bits")
     lo: int = attribute(whole(*INT64), "lo")  # its smallest value
-    # kind, names, none: see `kraftcheck.solvers.program.columns.Spelling`
+    # kind, names, none: see `kraftcheck.solvers.program.columns.ColumnSpelling`
     kind: str = attribute(one_of(NUMBER, TRUTH, SET, SLOT, ONE), "kind")
     names: tuple[str, ...] = attribute(listed(matching(), MOST_ACTIONS), "names")
     none: int | None = attribute(optional(whole(*INT64)), "none")

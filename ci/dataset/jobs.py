@@ -148,14 +148,14 @@ def _bytes(records: Words) -> memoryview:
 
 
 @frozen
-class Places:
+class FileBlocks:
     """The blocks of one file that a task of the second stage gets: rows (bucket, offset, records, CRC-32)."""
 
     path: Path
     table: npt.NDArray[np.int64] = field(eq=False)
 
     @classmethod
-    def of(cls, folder: Path, block: Any) -> Places:
+    def of(cls, folder: Path, block: Any) -> FileBlocks:
         """What a row says that `CandidateFile.rows` gave."""
         name, _, table = bytes(block).partition(b"\n")
         return cls(folder / name.decode(), np.frombuffer(table, dtype=np.int64).reshape(-1, 4))
@@ -204,7 +204,7 @@ def sent(spec: BlockSpec, targets: int, source: int, drained: Iterable[Sorted], 
 
 
 @frozen
-class Candidates:
+class CandidateBlocks:
     """Candidates of neighbouring buckets."""
 
     # lo, hi: the first bucket, and the one after the last
@@ -227,10 +227,10 @@ class Arrived:
         while self._next is not None and self._next[0] < 0:
             self.told[self._next[0]].append(self._next[2])
             self._next = next(self._rows, None)
-        self._places: list[Places] | None = None
+        self._places: list[FileBlocks] | None = None
         if files is not None:
             first = () if self._next is None else (self._next,)
-            found = {source: Places.of(files, block) for _, source, block in itertools.chain(first, self._rows)}
+            found = {source: FileBlocks.of(files, block) for _, source, block in itertools.chain(first, self._rows)}
             self._places = [found[source] for source in sorted(found)]
 
     def within(self, lo: int, hi: int) -> Iterator[Words]:
@@ -241,18 +241,18 @@ class Arrived:
             yield np.frombuffer(self._next[2], np.uint64).reshape(-1, self._spec.record)
             self._next = next(self._rows, None)
 
-    def groups(self) -> Iterator[Candidates]:
+    def groups(self) -> Iterator[CandidateBlocks]:
         """All of them, those of neighbouring buckets together up to about `GROUP_RECORDS` records."""
         if self._places is not None:
             for lo, hi, size in _groups(self._places, self._spec):
-                yield Candidates(lo, hi, size, self.within(lo, hi))
+                yield CandidateBlocks(lo, hi, size, self.within(lo, hi))
         while self._places is None and self._next is not None:
             lo, last, blocks, size = self._next[0], self._next[0], list[Words](), 0
             while self._next is not None and (size < GROUP_RECORDS or self._next[0] == last):
                 last = self._next[0]
                 blocks += self.within(last, last + 1)
                 size = sum(map(len, blocks))
-            yield Candidates(lo, last + 1, size, blocks)
+            yield CandidateBlocks(lo, last + 1, size, blocks)
 
 
 def _rows_of(batches: Batches) -> Iterator[tuple[int, int, Any]]:
@@ -263,7 +263,7 @@ def _rows_of(batches: Batches) -> Iterator[tuple[int, int, Any]]:
             yield bucket, source, block.as_buffer()
 
 
-def _groups(places: Sequence[Places], spec: BlockSpec) -> Iterator[tuple[int, int, int]]:
+def _groups(places: Sequence[FileBlocks], spec: BlockSpec) -> Iterator[tuple[int, int, int]]:
     """Neighbouring buckets of not many more than `GROUP_RECORDS` records: first, last + 1, records."""
     counts = np.zeros(spec.buckets, dtype=np.int64)
     for one in places:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.backward.arcs import CUT, NODE, WAITING, Numbering, Numbers
+from kraftcheck.ci.dataset.backward.arcs import CUT, NODE, WAITING, Numbers, StateNumbering
 from kraftcheck.ci.dataset.backward.files import PartFiles, Round, RoundLog, read_groups
 from kraftcheck.ci.dataset.backward.search import Listing, arcs_in
 from kraftcheck.ci.dataset.jobs import JobRunner
@@ -26,7 +26,7 @@ from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.solvers.blocks.tasks import EVERYWHERE, RegionQuestion
-from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
+from kraftcheck.solvers.liveness.behaviours import Behaviours, BehavioursAnswer, Lasso, Question
 from kraftcheck.solvers.liveness.constraints import GROUP, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import ListedEdges, Truths
@@ -83,7 +83,7 @@ class Collected:
 
 
 def collected(
-    folder: AnyPath, parts: Sequence[PartFiles], numbering: Numbering, constraints: Sequence[Constraint],
+    folder: AnyPath, parts: Sequence[PartFiles], numbering: StateNumbering, constraints: Sequence[Constraint],
     control: SweepControl, room: Room,
 ) -> Collected:  # fmt: skip
     """A region, under what is fair; it is not empty; raises StoppedError when it is stopped."""
@@ -197,7 +197,7 @@ class CommittedLiveness:
         region = self._log.round(f"{name}-region", listed)
         concerned, inside, _ = region.counts
         if not inside:
-            return LivenessFinding(Answer(concerned, 0, None, np.zeros(0, dtype=np.bool_)), None, None)
+            return LivenessFinding(BehavioursAnswer(concerned, 0, None, np.zeros(0, dtype=np.bool_)), None, None)
         numbering = self._listing.numbering(len(region.parts))
         if inside > MOST_PLACES:
             reason = f"{inside:,} states that {self.program.liveness.claims[number].claim.id} is about"

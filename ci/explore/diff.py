@@ -118,7 +118,7 @@ def own_rules(system: str | System, switches: str) -> str:
     return words.default + switches
 
 
-def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) -> Comparison:
+def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) -> SearchComparison:
     """Explore both sides, and compare what they decide in every state that either reaches.
 
     Nothing is explored where no rule differs: then every state is decided alike, whatever is reached.
@@ -139,10 +139,10 @@ def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) 
     first = questions[0].traced()
     if fingerprint(program(a, compared=False)) == fingerprint(program(b, compared=False)) and _reports_alike(first):
         program(b)  # fingerprints are of terms: that ints agree with them is asked of both sides
-        return Comparison((a, b), (), read)
+        return SearchComparison((a, b), (), read)
     other = questions[1].traced()  # before the first search: a signal in that is not to wait for it
     results = questions[0].result(first, native), questions[1].result(other, native)
-    return Comparison((a, b), results, read)
+    return SearchComparison((a, b), results, read)
 
 
 def _check_sides(a: Subject, b: Subject) -> None:
@@ -252,7 +252,7 @@ class PromiseChange:
 
 
 @frozen(slots=False)
-class Comparison:  # without slots, so that properties are worked out once
+class SearchComparison:  # without slots, so that properties are worked out once
     """What two searches say of each other."""
 
     sides: tuple[Subject, Subject]  # a and B

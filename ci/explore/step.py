@@ -29,7 +29,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import RUN, Incomplete, Refuted, Trace, TraceStep
-from kraftcheck.solvers.stepping.session import Choice, PropertyStatus, Session, StepRefused
+from kraftcheck.solvers.stepping.session import EnabledInstance, PropertyStatus, Session, StepRefused
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import lines
 
@@ -63,7 +63,7 @@ def enabled(session: Session) -> list[str]:
     return text or ["no action is enabled: " + ("a deadlock" if session.deadlock else "the state is quiescent")]
 
 
-def disabled(choices: Sequence[Choice]) -> Iterator[str]:
+def disabled(choices: Sequence[EnabledInstance]) -> Iterator[str]:
     """The disabled instances with the conjuncts that fail; those of an action that fail alike in one line."""
     for (action, failing), members in groupby(choices, key=lambda choice: (choice.action, choice.failing)):
         alike = list(members)
@@ -157,7 +157,7 @@ def _along(session: Session, steps: Sequence[TraceStep]) -> Session:
 
 
 @frozen
-class Answer:
+class StepAnswer:
     """What a command does: the session after it, what it says, and whether it ends the walk."""
 
     session: Session
@@ -172,7 +172,7 @@ class Stepper:
     chosen: Subject  # the system at its setting
     budget: SearchBudget  # how far `goto` searches
 
-    def answer(self, session: Session, line: str) -> Answer:
+    def answer(self, session: Session, line: str) -> StepAnswer:
         """The answer to a line; raises Refusal for what is no command, or cannot be done."""
         word, _, rest = line.strip().partition(" ")
         if word.isascii() and word.isdigit():
@@ -192,14 +192,14 @@ class Command:
     # takes, says: for `help`: its arguments, and what it does
     takes: str
     says: str
-    run: Callable[[Stepper, Session, str], Answer]  # does it
+    run: Callable[[Stepper, Session, str], StepAnswer]  # does it
 
 
-def _said(session: Session, said: Iterable[str]) -> Answer:
-    return Answer(session, tuple(said))
+def _said(session: Session, said: Iterable[str]) -> StepAnswer:
+    return StepAnswer(session, tuple(said))
 
 
-def arrival(session: Session) -> Answer:
+def arrival(session: Session) -> StepAnswer:
     """A session with its last step, its properties and what can happen next."""
     return _said(session, [*last_step(session), *properties(session.properties), *enabled(session)])
 
@@ -234,18 +234,18 @@ def _path(word: str, rest: str) -> Path:
     return Path(rest)
 
 
-def _initial(stepper: Stepper, session: Session, rest: str) -> Answer:
+def _initial(stepper: Stepper, session: Session, rest: str) -> StepAnswer:
     if not rest:
         return _said(session, initial_states(session))
     return arrival(Session.begin(session.program, _number("initial", rest)))
 
 
-def _disabled(stepper: Stepper, session: Session, rest: str) -> Answer:
+def _disabled(stepper: Stepper, session: Session, rest: str) -> StepAnswer:
     chosen = [choice for choice in session.disabled if rest in str(choice)]
     return _said(session, disabled(chosen) if chosen else ["no action is disabled"])
 
 
-def _why(stepper: Stepper, session: Session, rest: str) -> Answer:
+def _why(stepper: Stepper, session: Session, rest: str) -> StepAnswer:
     number = _number("why", rest)
     if number >= len(session.choices):
         raise Refusal(f"why: there is no action instance {number}; numbers are 0..{len(session.choices) - 1}")
@@ -253,7 +253,7 @@ def _why(stepper: Stepper, session: Session, rest: str) -> Answer:
     return _said(session, [f"{number:5d}  {choice}: enabled"] if choice.enabled else disabled([choice]))
 
 
-def _goto(stepper: Stepper, session: Session, rest: str) -> Answer:
+def _goto(stepper: Stepper, session: Session, rest: str) -> StepAnswer:
     if not rest:
         raise Refusal("goto takes an expression, such as: goto isr == {}")
     found = go_to(session, stepper.chosen, rest, stepper.budget)
@@ -264,7 +264,7 @@ def _goto(stepper: Stepper, session: Session, rest: str) -> Answer:
     return _said(found.session, [found.text, *way, *properties(here), *enabled(found.session)])
 
 
-def _save(stepper: Stepper, session: Session, rest: str) -> Answer:
+def _save(stepper: Stepper, session: Session, rest: str) -> StepAnswer:
     path = _path("save", rest)
     write(path, itf.text(session.document(stepper.chosen.name, stepper.chosen.rules)))
     return _said(session, [f"wrote {path}"])
@@ -295,7 +295,7 @@ COMMANDS: dict[str, Command] = {
     "help": Command("", "this list",
         lambda of, at, rest: _said(at, (f"{f'{name} {one.takes}':16} {one.says}" for name, one in COMMANDS.items()))),
     "quit": Command("", "end; so does the end of the input",
-        lambda of, at, rest: Answer(at, (), ends=True)),
+        lambda of, at, rest: StepAnswer(at, (), ends=True)),
 }  # fmt: skip
 """Every command by its name."""
 

@@ -23,7 +23,7 @@ from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_named
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.audit.comparison import BlockEngine, Comparison
+from kraftcheck.solvers.audit.comparison import BlockEngine, StateComparison
 from kraftcheck.solvers.audit.sampling import Rows, hashed
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
@@ -59,7 +59,7 @@ class Swept:
 
 def compare(traced: Program, spec: BlockSpec, states: Rows) -> Swept:
     """Both readings of the rules on packed states, one row each, in all action instances."""
-    comparison, engine = Comparison(traced), BlockEngine(traced, load_block_kernel(spec))
+    comparison, engine = StateComparison(traced), BlockEngine(traced, load_block_kernel(spec))
     found = Swept()
     for packed in map(tuple, states.tolist()):
         try:

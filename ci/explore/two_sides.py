@@ -16,7 +16,16 @@ from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.tour.explore import AnsweredPart, explore_classes
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
-from kraftcheck.ci.explore.diff import DEFAULT, NAMES, Comparison, FirstDifference, compare, compared, sides, switched
+from kraftcheck.ci.explore.diff import (
+    DEFAULT,
+    NAMES,
+    FirstDifference,
+    SearchComparison,
+    compare,
+    compared,
+    sides,
+    switched,
+)
 from kraftcheck.ci.explore.trace import check_drawable, html
 from kraftcheck.ci.run.questions import SearchQuestion, run, search_budget
 from kraftcheck.ci.systems.lookup import find_system
@@ -56,7 +65,7 @@ def build_of(side: str, beside: Subject) -> Build:
 
 
 @frozen(slots=False)
-class KafkaComparison(Comparison):
+class SidesComparison(SearchComparison):
     """What a search that Kafka's managers answer says of a rule set, and a search of that."""
 
     managed: int = field(kw_only=True)  # the number of the side that is the build
@@ -64,7 +73,7 @@ class KafkaComparison(Comparison):
     refusals: Mapping[str, Trace] = field(kw_only=True)
 
     def alike(self, side: int) -> dict[str, Verdict]:
-        """See `Comparison.alike`; in runs of the rules alone nothing is asked."""
+        """See `SearchComparison.alike`; in runs of the rules alone nothing is asked."""
         found = super().alike(self.managed)
         if side == self.managed:
             return found
@@ -74,19 +83,19 @@ class KafkaComparison(Comparison):
 
     @property
     def within(self) -> tuple[bool, bool]:
-        """See `Comparison.within`; the build is within the rules where it only refuses more."""
+        """See `SearchComparison.within`; the build is within the rules where it only refuses more."""
         build = all(isinstance(one, Holds | Vacuous) for one in self.alike(self.managed).values())
         both = (build and not self.refusals, build)
         return both if self.managed else both[::-1]
 
     def otherwise(self, trace: Trace, side: int) -> tuple[str, ...]:
-        """See `Comparison.otherwise`."""
+        """See `SearchComparison.otherwise`."""
         if side == self.managed:
             return (f"{NAMES[side]} does not take it: Kafka refuses the request",)
         return super().otherwise(trace, side)
 
     def drawn(self, first: FirstDifference) -> Drawing:
-        """See `Comparison.drawn`; the managers are not asked any more."""
+        """See `SearchComparison.drawn`; the managers are not asked any more."""
         if first.side == self.managed:
             return super().drawn(first)
         of = self.results[first.side]
@@ -96,7 +105,7 @@ class KafkaComparison(Comparison):
 
 def compare_with_kafka(
     rules: Subject, side: str, managed: int, budget: SearchBudget, native: Callable[..., Exploration]
-) -> KafkaComparison:
+) -> SidesComparison:
     """Explore a rule set, and the same system whose controller is a build's own managers.
 
     Args:
@@ -123,7 +132,7 @@ def compare_with_kafka(
     part = explored.answers
     runs = {name: _refused(found[0].program, *run) for name, run in part.refusals.items()}
     one, other = found if managed else found[::-1]
-    return KafkaComparison((one.subject, other.subject), (one, other), frozenset(), managed=managed,
+    return SidesComparison((one.subject, other.subject), (one, other), frozenset(), managed=managed,
                            refusals={name: run for name, run in runs.items() if run is not None})  # fmt: skip
 
 
@@ -155,7 +164,7 @@ class Sides:
     scope: str | None
     bounds: Mapping[str, int]
 
-    def compared(self, budget: SearchBudget, native: Callable[..., Exploration]) -> Comparison:
+    def compared(self, budget: SearchBudget, native: Callable[..., Exploration]) -> SearchComparison:
         """The comparison; raises as `sides`, `compare` and `compare_with_kafka`."""
         given: list[str | System] = [self.a, self.b]
         typed = [one if isinstance(one, str) else "" for one in given]

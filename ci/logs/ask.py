@@ -36,7 +36,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 
 @frozen
-class Answer:
+class RequestAnswer:
     """What a controller answers to a request.
 
     Attributes:
@@ -52,7 +52,7 @@ class Answer:
     resigns: bool = False
 
     @classmethod
-    def to(cls, asked: Handler, controller: Controller, rules: RuleSet) -> Answer:
+    def to(cls, asked: Handler, controller: Controller, rules: RuleSet) -> RequestAnswer:
         """The answer to a request at a state."""
         try:
             outcome = asked(controller, rules)
@@ -78,7 +78,7 @@ def _named(row: Any) -> Row:
     return {"partition": f"{row.topic}-{row.partition}"} if hasattr(row, "topic") else {}
 
 
-def consulted(run: Callable[[], Answer]) -> tuple[Answer, list[Rule]]:
+def consulted(run: Callable[[], RequestAnswer]) -> tuple[RequestAnswer, list[Rule]]:
     """An answer, and the rules whose functions were called for it, in order.
 
     A rule is a function without a wrapper, so that Python is asked which functions it calls.
@@ -105,7 +105,7 @@ class Deciding:
 
     rule: Rule  # which
     variant: str  # the choice, `+name` or `-name`
-    instead: Answer  # the answer with it
+    instead: RequestAnswer  # the answer with it
 
     @property
     def says(self) -> str:
@@ -113,9 +113,9 @@ class Deciding:
         return choice_text(self.variant[1:]) if self.variant.startswith("-") else self.rule.says
 
 
-def deciding(asked: Handler, controller: Controller, text: str) -> tuple[Answer, list[Rule], list[Deciding]]:
+def deciding(asked: Handler, controller: Controller, text: str) -> tuple[RequestAnswer, list[Rule], list[Deciding]]:
     """The answer under a rule set, the rules that were consulted, and those of them that decide it."""
-    answer, rules = consulted(lambda: Answer.to(asked, controller, parse(text)))
+    answer, rules = consulted(lambda: RequestAnswer.to(asked, controller, parse(text)))
     found, seen = [], set[str]()
     for rule in rules:
         for name in rule.switches:
@@ -123,7 +123,7 @@ def deciding(asked: Handler, controller: Controller, text: str) -> tuple[Answer,
                 continue
             seen.add(name)
             variant = f"-{name}" if parse(text) == parse(f"{text}+{name}") else f"+{name}"
-            instead = Answer.to(asked, controller, parse(text + variant))
+            instead = RequestAnswer.to(asked, controller, parse(text + variant))
             if instead != answer:
                 found.append(Deciding(rule, variant, instead))
     return answer, rules, found
@@ -152,7 +152,7 @@ def asked_of(path: Path, words: Sequence[str], options: ReplayOptions) -> dict[s
     }  # fmt: skip
 
 
-def _in_short(instead: Answer, answer: Answer) -> str:
+def _in_short(instead: RequestAnswer, answer: RequestAnswer) -> str:
     """An answer in a few words, and how it differs from another one that has as many records."""
     errors = dict.fromkeys(row["error"] for row in instead.rows)
     count = len(instead.records)

@@ -43,7 +43,7 @@ FORMS = {
 
 
 @frozen
-class Words:
+class RequestWords:
     """The words of a request."""
 
     kind: str  # which request
@@ -51,7 +51,7 @@ class Words:
     values: Mapping[str, str]  # what else it says, by name
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> Words:
+    def of(cls, words: Sequence[str]) -> RequestWords:
         """The words, told apart; raises Refusal for what is no request, and for a word that it does not take."""
         kind, *rest = words
         if kind not in FORMS:
@@ -109,7 +109,7 @@ def _whole(name: str, text: str) -> int:
     return int(text)
 
 
-def _place(controller: Controller, words: Words) -> Place:
+def _place(controller: Controller, words: RequestWords) -> Place:
     """The partition that the words name."""
     known = {f"{controller.topic(place.topic_id).name}-{place.index}": place for place in controller.places()}
     if words.target not in known:
@@ -126,7 +126,7 @@ def _broker(controller: Controller, name: str, text: str) -> int:
     return broker
 
 
-def _alter_partition(controller: Controller, words: Words) -> Handler:
+def _alter_partition(controller: Controller, words: RequestWords) -> Handler:
     place = _place(controller, words)
     p = place.partition
     if "from" not in words.values and p.leader == NO_LEADER:
@@ -142,7 +142,7 @@ def _alter_partition(controller: Controller, words: Words) -> Handler:
     return lambda at, rules: alter_partition(at, request, rules)
 
 
-def _reassign(controller: Controller, words: Words) -> Handler:
+def _reassign(controller: Controller, words: RequestWords) -> Handler:
     place = _place(controller, words)
     if ("cancel" in words.values) == ("replicas" in words.values):
         raise Refusal(f"reassign takes {FORMS['reassign']}")
@@ -151,7 +151,7 @@ def _reassign(controller: Controller, words: Words) -> Handler:
     return lambda at, rules: reassign(at, (row,), rules)
 
 
-def _elect(controller: Controller, words: Words) -> Handler:
+def _elect(controller: Controller, words: RequestWords) -> Handler:
     kind = {"preferred": PREFERRED, "unclean": UNCLEAN}[words.choice("type", ("preferred", "unclean"))]
     if words.target == "all":
         return lambda at, rules: elect_leaders(at, kind, None, rules)
@@ -159,7 +159,7 @@ def _elect(controller: Controller, words: Words) -> Handler:
     return lambda at, rules: elect_leaders(at, kind, ((at.topic(place.topic_id).name, place.index),), rules)
 
 
-def _alter_configs(controller: Controller, words: Words) -> Handler:
+def _alter_configs(controller: Controller, words: RequestWords) -> Handler:
     scope, _, name = words.target.partition(":")
     if scope not in ("topic", "broker", "cluster") or bool(name) == (scope == "cluster") or len(words.values) != 1:
         raise Refusal(f"alter-configs takes {FORMS['alter-configs']}")
@@ -170,14 +170,14 @@ def _alter_configs(controller: Controller, words: Words) -> Handler:
     return lambda at, rules: alter_config(at, record, rules)
 
 
-def _unregister(controller: Controller, words: Words) -> Handler:
+def _unregister(controller: Controller, words: RequestWords) -> Handler:
     if words.values:
         raise Refusal(f"unregister takes {FORMS['unregister']}")
     broker = _whole("unregister", words.target)
     return lambda at, rules: unregister(at, broker, rules)
 
 
-def _heartbeat(controller: Controller, words: Words) -> Handler:
+def _heartbeat(controller: Controller, words: RequestWords) -> Handler:
     broker = _broker(controller, "heartbeat", words.target)
     wish = Wish(words.flag("fence"), words.flag("shutdown"), words.number("offset", controller.image.next_offset - 1))
     try:
@@ -189,7 +189,7 @@ def _heartbeat(controller: Controller, words: Words) -> Handler:
     return lambda at, rules: heartbeat(at, request, rules)
 
 
-_HANDLERS: Mapping[str, Callable[[Controller, Words], Handler]] = {
+_HANDLERS: Mapping[str, Callable[[Controller, RequestWords], Handler]] = {
     "alter-partition": _alter_partition, "reassign": _reassign, "elect": _elect, "alter-configs": _alter_configs,
     "unregister": _unregister, "heartbeat": _heartbeat,
 }  # fmt: skip
@@ -201,5 +201,5 @@ def handler(controller: Controller, words: Sequence[str]) -> Handler:
     Raises:
         Refusal: for words that are no request, or name what is not there.
     """
-    asked = Words.of(words)
+    asked = RequestWords.of(words)
     return _HANDLERS[asked.kind](controller, asked)

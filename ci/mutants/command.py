@@ -36,7 +36,7 @@ from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.register.mutants import LEFT, TABLES, Table
+from kraftcheck.properties.register.mutants import LEFT, TABLES, MutantTable
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.mutants.explore import MutantExplanation, Survived, Undecided
 from kraftcheck.solvers.mutants.mutate import Mutant, Mutations, mutate
@@ -68,7 +68,7 @@ def _part(chosen: Subject, explanation: MutantExplanation, rows_: Sequence[Mutan
     )
 
 
-def of_table(table: Table, carried: Collection[tuple[str, ...]], context: ExploreContext) -> TablePart:
+def of_table(table: MutantTable, carried: Collection[tuple[str, ...]], context: ExploreContext) -> TablePart:
     """The rows of one part of the page; survivors, and what was too large, are tried again in further scopes.
 
     Args:

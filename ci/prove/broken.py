@@ -33,7 +33,7 @@ from kraftcheck.solvers.smt.worker import SolverSession
 
 
 @frozen
-class Place:
+class BoundedScope:
     """A scope with bounds of its own."""
 
     scope: str
@@ -51,7 +51,7 @@ class BrokenProofRow:
     system: str  # its name
     variant: str  # choices switched on (or off, with a leading hyphen), joined by `+`
     claims: tuple[str, ...]  # ids of properties
-    shown: tuple[Place, ...] = ()  # where the matrix shows the variant
+    shown: tuple[BoundedScope, ...] = ()  # where the matrix shows the variant
     base: str = "fixed"  # the rule set that is right there
 
     @property
@@ -59,18 +59,18 @@ class BrokenProofRow:
         """The rule set with the variant."""
         return with_variant(self.base, self.variant)
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[BoundedScope]:
         """The scopes of the proofs, and then where the matrix shows the variant, which may take other bounds."""
         return self.places_after(of_proofs(self.system))
 
-    def places_after(self, first: Sequence[Place]) -> list[Place]:
+    def places_after(self, first: Sequence[BoundedScope]) -> list[BoundedScope]:
         """Some places, and then where else the matrix shows the variant."""
         return [*first, *(place for place in self.shown if place not in first)]
 
 
-def of_proofs(system: str) -> list[Place]:
+def of_proofs(system: str) -> list[BoundedScope]:
     """The scopes of the proofs, where the right rules have every claim proven."""
-    return [Place(scope) for scope in PROOF_SCOPES[system]]
+    return [BoundedScope(scope) for scope in PROOF_SCOPES[system]]
 
 
 def rows() -> list[BrokenProofRow]:
@@ -105,7 +105,7 @@ def refuting(system: str) -> list[BrokenProofRow]:
     provable = proven_claims(system)
     shown = (
         BrokenProofRow(system, bug.variant, tuple(claim for claim in bug.refutes if claim in provable),
-                       (Place(bug.scope, bug.bounds),), bug.base)
+                       (BoundedScope(bug.scope, bug.bounds),), bug.base)
         for bug in BUGS if bug.system == system
     )  # fmt: skip
     named = (BrokenProofRow(system, variant, (claim,)) for claim, variants in provable.items() for variant in variants)
@@ -211,7 +211,7 @@ def _proof(request: ProofRequest, claims: Sequence[str], workers: int, quiet: bo
     return proof
 
 
-def _failures(proof: Proof, claims: Sequence[str], place: Place) -> list[BrokenClaim]:
+def _failures(proof: Proof, claims: Sequence[str], place: BoundedScope) -> list[BrokenClaim]:
     """The claims that are not inductive, with the actions that break them."""
     broken = []
     for claim in claims:
@@ -337,12 +337,12 @@ def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
     return BrokenProof(row, shown, {claim: why for claim, why in refused.items() if claim not in broken})
 
 
-def places(row: BrokenProofRow) -> list[Place]:
+def places(row: BrokenProofRow) -> list[BoundedScope]:
     """Where runs are looked for: where the proofs are made with few brokers, and then where the matrix shows it."""
-    return row.places_after([Place(scope, bounds) for scope, bounds in ANY_PLACES[row.system]])
+    return row.places_after([BoundedScope(scope, bounds) for scope, bounds in ANY_PLACES[row.system]])
 
 
-def _broken(few: ProofRequest, place: Place, traces: Mapping[str, Trace]) -> dict[str, BrokenClaim | None]:
+def _broken(few: ProofRequest, place: BoundedScope, traces: Mapping[str, Trace]) -> dict[str, BrokenClaim | None]:
     """The claims that are refuted with few brokers, with the steps that break them; None for one that is proven.
 
     Raises:

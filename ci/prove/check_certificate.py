@@ -61,7 +61,7 @@ FEW, LIMIT, NOT_DECIDED = range(-1, 3), 60_000, 22
 """Places of states with few, cvc5's milliseconds for a question, and the exit code of what is open."""
 
 
-class System(Definitions):
+class DefinedSystem(Definitions):
     """The system that a text defines, and questions about it.
 
     Attributes:
@@ -276,7 +276,7 @@ def by_package(proofs: pathlib.Path | None) -> Solver:
     return answers
 
 
-class Check:
+class Obligations:
     """The obligations of a system, each asked once.
 
     Attributes:
@@ -288,7 +288,7 @@ class Check:
         count: how many obligations there were.
     """
 
-    def __init__(self, of: System, solver: Solver) -> None:
+    def __init__(self, of: DefinedSystem, solver: Solver) -> None:
         self.of, self.solver, self.wrong, self.undecided, self.count = of, solver, list[str](), list[str](), 0
         self.left_out, self.of_nothing = set[str](), set[str]()
 
@@ -379,12 +379,12 @@ def index_of(said: str) -> dict[str, typing.Any]:
     return index
 
 
-def check(folder: pathlib.Path, solver: Solver) -> Check:
+def check(folder: pathlib.Path, solver: Solver) -> Obligations:
     """Ask about everything, and print what was shown of which definitions."""
     text = (folder / "system.vmt").read_bytes().decode()
     index = index_of((folder / "index.json").read_bytes().decode())
-    of = System(text)
-    asked = Check(of, solver)
+    of = DefinedSystem(text)
+    asked = Obligations(of, solver)
     sentences = index["sentences"]
     if not of.actions or not [*of.invariants, *of.steps]:
         raise NoCertificate("system.vmt: it claims nothing")

@@ -18,7 +18,7 @@ import click
 import z3
 from attrs import evolve, frozen
 
-from kraftcheck.ci.prove.check_certificate import NOT_DECIDED, System
+from kraftcheck.ci.prove.check_certificate import NOT_DECIDED, DefinedSystem
 from kraftcheck.ci.prove.comparison import differences, remarks, sentences_of
 from kraftcheck.ci.prove.question import (
     MOST_STATES,
@@ -315,7 +315,7 @@ def write_certificate(chosen: Subject, proof: Proof, place: Path) -> str:
     sentences = sentences_of(proof.theory)
     claims = [*shown.invariants, *shown.steps]
     index = _words(chosen) | {
-        **remarks(System(shown.text)),
+        **remarks(DefinedSystem(shown.text)),
         "sentences": {claim: sentences[claim] for claim in claims}, "versions": report.versions(),
     }  # fmt: skip
     with results("--certificate", place) as folder:

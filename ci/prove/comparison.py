@@ -18,7 +18,7 @@ from typing import Any
 import z3
 from attrs import define, field, frozen
 
-from kraftcheck.ci.prove.check_certificate import Check, System, counted, index_of, table, word_at
+from kraftcheck.ci.prove.check_certificate import DefinedSystem, Obligations, counted, index_of, table, word_at
 from kraftcheck.ci.prove.vmt import SIZE, Definition, NoCertificate, Tree, made_equal, printed
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, read_bytes
 from kraftcheck.model.language.layout import DomainError, Layout, leaves
@@ -40,7 +40,7 @@ from kraftcheck.solvers.traces.render import show
 class Few:
     """A definition with quantifiers, and states with few participants."""
 
-    defined: System  # the definition
+    defined: DefinedSystem  # the definition
     # layout, few: of states with any number, and with few
     layout: Layout
     few: Layout
@@ -180,7 +180,7 @@ class Comparison:
     """A definition beside the rules."""
 
     of: Theory  # the theory of the rules, with few participants where the definition is of any number
-    defined: System  # the definition
+    defined: DefinedSystem  # the definition
     few: Few  # its reading of states of the rules
     setting: Setting | None = None  # of the definition, where it is of any number
     differences: dict[str, str] = field(factory=dict)  # where they differ, the first of each definition
@@ -340,7 +340,7 @@ def _changed(draw: random.Random, values: Sequence[int], of: Theory) -> tuple[in
     return tuple(changed)
 
 
-def _redefined(defined: System, own: System) -> list[str]:
+def _redefined(defined: DefinedSystem, own: DefinedSystem) -> list[str]:
     """Where a definition is not what is made anew of the rules."""
     names = sorted(name for name in {*own.defined, *defined.defined} if ": " in name or name == INITIATION)
     return [
@@ -349,7 +349,7 @@ def _redefined(defined: System, own: System) -> list[str]:
     ]  # fmt: skip
 
 
-def _compared(of: Theory, defined: System, seed: int, few: Sequence[Theory]) -> tuple[dict[str, str], str]:
+def _compared(of: Theory, defined: DefinedSystem, seed: int, few: Sequence[Theory]) -> tuple[dict[str, str], str]:
     """As `differences`, of states with each of few numbers of participants."""
     found, states, steps, taken, failed = dict[str, str](), 0, 0, set[str](), set[str]()
     for one in few:
@@ -370,7 +370,7 @@ def _compared(of: Theory, defined: System, seed: int, few: Sequence[Theory]) -> 
     ])  # fmt: skip
 
 
-def _beside(of: Theory, defined: System, few: Theory) -> Comparison:
+def _beside(of: Theory, defined: DefinedSystem, few: Theory) -> Comparison:
     """A definition beside rules, with few where it is of any number: as many, or one more where that is meant by it."""
     program = of.program
     for more in (0, 1):
@@ -387,9 +387,9 @@ def sentences_of(of: Theory) -> dict[str, str]:
     return {claim.id: " ".join(claim.sentence.split()) for claim in of.claims}
 
 
-def remarks(of: System) -> dict[str, list[str]]:
+def remarks(of: DefinedSystem) -> dict[str, list[str]]:
     """What the index of a definition says beside its claims: what is left out, and what is about nothing, by Z3."""
-    asked = Check(of, _by_z3)
+    asked = Obligations(of, _by_z3)
     asked.remarks()
     assert not asked.wrong, asked.wrong
     return {"left_out": sorted(asked.left_out), "of_nothing": sorted(asked.of_nothing)}
@@ -420,7 +420,7 @@ def differences(
     """
     text, listed = (read_bytes(folder / name, MAX_JSON_BYTES).decode() for name in ("system.vmt", "index.json"))
     index = index_of(listed)
-    defined, claims = System(text), sentences_of(of)
+    defined, claims = DefinedSystem(text), sentences_of(of)
     found = [f"index.json: {key} is {index[key]}, not {word}" for key, word in words.items() if index[key] != word]
     names = [kind.action.name for kind in of.program.kinds]
     found += [f"action {name} is not in both" for name in sorted({*names} ^ {*defined.actions})]
@@ -432,7 +432,7 @@ def differences(
     if found:
         return found, [], ""
     compared, said = _compared(of, defined, seed, few or [of])
-    own = System(definition(of, defined.invariants, defined.steps))
+    own = DefinedSystem(definition(of, defined.invariants, defined.steps))
     found = [f"index.json: {key} is {index[key]}, not {names}" for key, names in remarks(own).items()
              if sorted(index[key]) != names]  # fmt: skip
     found += [f"{action}: a step leaves a domain where no cap is declared, and is left out in system.vmt"

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from attrs import evolve, frozen
 
 from kraftcheck import model
-from kraftcheck.ci.run.judged import HOLDS, NOT_JUDGED, JudgedProperty, JudgedRun, Place
+from kraftcheck.ci.run.judged import HOLDS, NOT_JUDGED, JudgedProperty, JudgedRun, SourceLine
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import Subject
@@ -100,7 +100,7 @@ def package() -> Path:
     return Path(model.__file__).absolute().parent.parent.parent  # the layers of a checkout are links
 
 
-def place(file: str | Path, line: int) -> Place:
+def place(file: str | Path, line: int) -> SourceLine:
     """A file as reports name it.
 
     A file of an installed kraftcheck is named as its module is, `kraftcheck/properties/...`, for it is in no repository
@@ -110,19 +110,19 @@ def place(file: str | Path, line: int) -> Place:
 
 
 @functools.lru_cache(maxsize=1024)
-def _place(file: str, line: int, root: Path) -> Place:
+def _place(file: str, line: int, root: Path) -> SourceLine:
     path, home = Path(file).resolve(), package()
     if root != home:
         for layer in LAYERS:
             folder = (home / "kraftcheck" / layer).resolve()
             if path.is_relative_to(folder):
-                return Place(f"kraftcheck/{layer}/{path.relative_to(folder).as_posix()}", line, PACKAGE)
+                return SourceLine(f"kraftcheck/{layer}/{path.relative_to(folder).as_posix()}", line, PACKAGE)
     if path.is_relative_to(root):
-        return Place(path.relative_to(root).as_posix(), line, REPOSITORY)
-    return Place(path.as_posix(), line, "")
+        return SourceLine(path.relative_to(root).as_posix(), line, REPOSITORY)
+    return SourceLine(path.as_posix(), line, "")
 
 
-def place_of(function: Any) -> Place | None:
+def place_of(function: Any) -> SourceLine | None:
     """Where a function is written; None for what has no source, such as a builtin."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -132,18 +132,18 @@ def place_of(function: Any) -> Place | None:
     return place(code.co_filename, code.co_firstlineno)
 
 
-def place_of_property(chosen: Subject, claim: Property | None) -> Place | None:
+def place_of_property(chosen: Subject, claim: Property | None) -> SourceLine | None:
     """Where a property is written; for deadlock, and where that is unknown, a place of its system."""
     places = (place_of(function) for function in _functions(chosen, claim))
     return next((found for found in places if found is not None), None)
 
 
-def place_of_judged(run: JudgedRun, one: JudgedProperty) -> Place | None:
+def place_of_judged(run: JudgedRun, one: JudgedProperty) -> SourceLine | None:
     """Where a verdict is to be looked at: the source that decides so, or else the property."""
     return one.at or place_of_property(run.subject, one.claim)
 
 
-def place_of_action(chosen: Subject, name: str) -> Place | None:
+def place_of_action(chosen: Subject, name: str) -> SourceLine | None:
     """Where the effect of an action is written."""
     actions = chosen.system.actions(chosen.setting)
     return next((place_of(action.effect) for action in actions if action.name == name), None)
@@ -165,7 +165,7 @@ class CheckedRule:
     id: str
     says: str
     source: str
-    place: Place
+    place: SourceLine
 
 
 def checked_rules(one: JudgedProperty) -> list[CheckedRule]:
@@ -199,7 +199,7 @@ MOST_BYTES = 10_000_000  # compressed bytes of a file that GitHub takes
 
 
 @frozen
-class Limits:
+class ReportLimits:
     """The numbers that are kept; by default those that GitHub shows."""
 
     results: int = 5000  # of a run
@@ -208,7 +208,9 @@ class Limits:
     text: int = 10_000  # characters of a message
 
 
-def sarif(runs: Sequence[JudgedRun], code: int, limits: Limits = Limits(), most_bytes: int = MOST_BYTES) -> str:
+def sarif(
+    runs: Sequence[JudgedRun], code: int, limits: ReportLimits = ReportLimits(), most_bytes: int = MOST_BYTES
+) -> str:
     """The document as text that is small enough: traces are shortened until it is, then results are left out."""
     while True:
         text = json.dumps(document(runs, code, limits), indent=1) + "\n"
@@ -221,7 +223,7 @@ def sarif(runs: Sequence[JudgedRun], code: int, limits: Limits = Limits(), most_
         )
 
 
-def document(runs: Sequence[JudgedRun], code: int, limits: Limits) -> dict[str, Any]:
+def document(runs: Sequence[JudgedRun], code: int, limits: ReportLimits) -> dict[str, Any]:
     """The document as plain values."""
     every = [(run, one) for run in runs for one in run.properties]
     rules: dict[str, dict[str, Any]] = {}
@@ -275,7 +277,7 @@ def _rule(run: JudgedRun, one: JudgedProperty) -> dict[str, Any]:
     }
 
 
-def _result(run: JudgedRun, one: JudgedProperty, number: int, limits: Limits) -> dict[str, Any]:
+def _result(run: JudgedRun, one: JudgedProperty, number: int, limits: ReportLimits) -> dict[str, Any]:
     title, written = run.subject.title(), place_of_judged(run, one)
     text = f"{one.id}: {one.outcome()}. {one.sentence}\n{title}, {run.engine}\nagain: {run.again(one.id)}"
     if one.trace is not None and len(one.trace.steps) > limits.steps:
@@ -311,19 +313,19 @@ def _identity(run: JudgedRun, one: JudgedProperty) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 
-def _location(written: Place) -> dict[str, Any]:
+def _location(written: SourceLine) -> dict[str, Any]:
     base = {"uriBaseId": written.base} if written.base else {}
     uri = quote(written.path) if written.base else f"file://{quote(written.path)}"
     return {"artifactLocation": {"uri": uri, **base}, "region": {"startLine": written.line}}
 
 
-def _flow(run: JudgedRun, one: JudgedProperty, trace: Trace, limits: Limits) -> list[dict[str, Any]]:
+def _flow(run: JudgedRun, one: JudgedProperty, trace: Trace, limits: ReportLimits) -> list[dict[str, Any]]:
     """The steps, each at its action; the initial state at the property."""
     here = place_of_property(run.subject, one.claim)
     state = "; ".join(f"{name} = {show(value, name)}" for name, value in fields(trace.initial).items())
     flow = [_step(here, f"0. initial state: {state}", 0, limits)]
     head, tail = limits.steps // 2, limits.steps - limits.steps // 2
-    places: dict[str, Place | None] = {}
+    places: dict[str, SourceLine | None] = {}
     before = trace.initial
     for number, step in enumerate(trace.steps, start=1):
         if number <= head or number > len(trace.steps) - tail:
@@ -347,14 +349,14 @@ def _end(one: JudgedProperty, trace: Trace) -> str:
     return f"for ever: {repeated_text(trace.loop.start, len(trace.steps))}{fair}"
 
 
-def _step(written: Place | None, text: str, number: int, limits: Limits) -> dict[str, Any]:
+def _step(written: SourceLine | None, text: str, number: int, limits: ReportLimits) -> dict[str, Any]:
     location: dict[str, Any] = {"message": {"text": _cut(text, limits.text)}}
     if written is not None:
         location["physicalLocation"] = _location(written)
     return {"location": location, "executionOrder": number + 1}
 
 
-def _left_out(trace: Trace, limits: Limits) -> str:
+def _left_out(trace: Trace, limits: ReportLimits) -> str:
     count = len(trace.steps) - limits.steps
     return f"{count} of {len(trace.steps)} steps are left out of the thread flow, which would be too large."
 

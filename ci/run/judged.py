@@ -21,7 +21,7 @@ UNDECIDED = ("incomplete", "unknown", NOT_JUDGED)  # verdicts that say neither y
 
 
 @frozen
-class Place:
+class SourceLine:
     """A line of a file."""
 
     path: str  # relative to `base`, with `/`; absolute where that is empty
@@ -41,7 +41,7 @@ class JudgedProperty:
     expected: str = HOLDS  # the verdict that it must be
     claim: Property | None = None  # the property; None for deadlock, and for one that the system does not have
     trace: Trace | None = None
-    at: Place | None = None  # where the source is that decides so, if that is not the property's own place
+    at: SourceLine | None = None  # where the source is that decides so, if that is not the property's own place
 
     @property
     def sentence(self) -> str:

@@ -37,7 +37,7 @@ FUNCTIONS = (
 @contextlib.contextmanager
 def spark_engine(
     data: Dataset, master: str | None, workers: int, conf: tuple[str, ...], verify: str
-) -> Iterator[SparkEngine]:
+) -> Iterator[SparkQueries]:
     """An engine on a Spark session of its own, for a dataset whose files are what was committed.
 
     Nothing is written below the dataset, nor into the current folder. The messages stay where a job fails.
@@ -58,7 +58,7 @@ def spark_engine(
             data.check()
         session = start_session(master, workers, {**own, **parse_conf(conf)}, messages)
         with stopped_at_the_end(session, messages):
-            yield SparkEngine(session, data, messages)
+            yield SparkQueries(session, data, messages)
     except JobFailedError:
         raise
     except BaseException:
@@ -68,7 +68,7 @@ def spark_engine(
 
 
 @define
-class SparkEngine:
+class SparkQueries:
     """See `Engine`."""
 
     session: Any

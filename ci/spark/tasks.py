@@ -25,7 +25,7 @@ from kraftcheck.ci.dataset.jobs import (
     FRAME,
     Arrived,
     Batches,
-    Candidates,
+    CandidateBlocks,
     LostCandidatesError,
     Stages,
     Task,
@@ -82,14 +82,14 @@ def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path |
         kernel = load_block_kernel(shipped().with_bits(level.bits))
         for batch in batches:
             for source in batch.column(0).to_pylist():
-                split = _Split(kernel, level, source)
+                split = _SplitExpansion(kernel, level, source)
                 yield from sent(kernel.spec, level.targets, source, split.candidates(), files)
                 yield candidate_row(source % level.targets, FRAME, source, 0, split.frame().tobytes())
 
     return expand_splits
 
 
-class _Split:
+class _SplitExpansion:
     """The expansion of one split."""
 
     def __init__(self, kernel: BlockKernel, level: LevelJob, source: int) -> None:
@@ -138,7 +138,7 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
     return sift_blocks
 
 
-def _check_buckets(item: Candidates, counts: npt.NDArray[np.int64]) -> None:
+def _check_buckets(item: CandidateBlocks, counts: npt.NDArray[np.int64]) -> None:
     """Check that states are of the buckets whose visited states they were compared with."""
     if counts[: item.lo].any() or counts[item.hi :].any():
         raise LostCandidatesError(f"candidates of the buckets {item.lo} to {item.hi - 1} are of other buckets")

@@ -13,10 +13,10 @@ import attrs
 from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.overrides import (
-    Change,
     ChangeError,
     Override,
     Replacement,
+    SystemChange,
     blamed,
     caller,
     check_answers,
@@ -75,12 +75,12 @@ ALL_OFF = DECIDED + "with-a-choice"  # the id of the goal that nothing shows whi
 
 
 @frozen
-class Choice(Change):
+class OwnChoice(SystemChange):
     """A switch of one's own: its name as the command line spells it, and what is so when it is on."""
 
 
 @frozen
-class AddedAction(Change):
+class AddedAction(SystemChange):
     """One more event."""
 
     given: Any  # the action, or a function of the setting that gives it
@@ -92,7 +92,7 @@ class AddedAction(Change):
 
 
 @frozen
-class AddedGuard(Change):
+class AddedGuard(SystemChange):
     """One more condition of an action of the system."""
 
     action: str
@@ -110,7 +110,7 @@ class AddedGuard(Change):
 
 
 @frozen
-class AddedField(Change):
+class AddedField(SystemChange):
     """More of the state."""
 
     variable: str  # its name
@@ -149,7 +149,7 @@ class AddedField(Change):
 
 
 @frozen
-class Scope:
+class OwnScope:
     """Preset bounds of one's own."""
 
     name: str

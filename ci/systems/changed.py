@@ -14,12 +14,21 @@ from typing import Any, TypeVar
 import attrs
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.added import Added, AddedAction, AddedField, AddedGuard, Choice, Made, Scope, check_called
+from kraftcheck.ci.systems.added import (
+    Added,
+    AddedAction,
+    AddedField,
+    AddedGuard,
+    Made,
+    OwnChoice,
+    OwnScope,
+    check_called,
+)
 from kraftcheck.ci.systems.overrides import (
-    Change,
     ChangeError,
     Override,
     Replacement,
+    SystemChange,
     caller,
     captured,
     deciding,
@@ -93,7 +102,7 @@ class ChangedSystem(System):
             raise ChangeError(f"{place}: there is a {name} already; give the choice another name")
         if not isinstance(says, str) or not says.strip():
             raise ChangeError(f"{place}: what is so when {name} is on is {says!r}; say it in words")
-        return self._and(Choice(name, place, says, ""))
+        return self._and(OwnChoice(name, place, says, ""))
 
     def action(self, given: Action | Callable[[Setting], Any], *, when: str = "", heals: bool = False) -> ChangedSystem:
         """The system with one more event: that it happens is a goal, so that it cannot go unnoticed that it never does.
@@ -191,7 +200,7 @@ class ChangedSystem(System):
             whole = self.setting(None, bounds_of(bounds), _words(self).parse(self.base))
         except (Refusal, ScopeError) as error:
             raise ChangeError(f"{caller()}: scope {name}: {error}") from error
-        return self._and(Scope(name, whole.bounds))
+        return self._and(OwnScope(name, whole.bounds))
 
     def __repr__(self) -> str:
         """What it is made of, and what is changed."""
@@ -212,7 +221,7 @@ class ChangedSystem(System):
 
     def unchanged(self) -> ChangedSystem:
         """What is compared with it: no rule is replaced, no action added, and states have the same fields."""
-        return _with(self, self.of(Choice) + self.of(AddedField) + self.of(Scope) + self._added(Property))
+        return _with(self, self.of(OwnChoice) + self.of(AddedField) + self.of(OwnScope) + self._added(Property))
 
     def _added(self, kind: type) -> tuple[Any, ...]:
         return tuple(one for one in self.of(Added) if one.kind is kind)
@@ -221,7 +230,7 @@ class ChangedSystem(System):
         """A choice that may be named; empty for none."""
         choices = _words(self).choices
         if name and name not in choices:
-            near = nearest(name, [one.name for one in self.of(Choice)] or choices, "kraftcheck list --variants")
+            near = nearest(name, [one.name for one in self.of(OwnChoice)] or choices, "kraftcheck list --variants")
             raise ChangeError(f"{caller()}: there is no choice {name!r}; {near}, or declare it with `choice`")
         return name
 
@@ -286,7 +295,7 @@ kafka = Kafka()
 CHANGES = (Override, AddedAction, AddedGuard, AddedField)  # the kinds of change that a title names
 
 
-def parts_of(system: System) -> tuple[Change, ...]:
+def parts_of(system: System) -> tuple[SystemChange, ...]:
     """The changes that a title names, in order: all but choices, properties and scopes."""
     parts = system.parts if isinstance(system, ChangedSystem) else ()
     return tuple(one for one in parts if isinstance(one, CHANGES))
@@ -296,13 +305,13 @@ def _with(of: ChangedSystem, parts: tuple[Any, ...]) -> ChangedSystem:
     """The system with these changes alone."""
     plain = of.plain
     assert plain is not None
-    own = [one for one in parts if isinstance(one, Choice)]
+    own = [one for one in parts if isinstance(one, OwnChoice)]
     rules = plain.rules
     if own:
         fields = {one.name.replace("-", "_"): choice_of("own", one.place, one.says) for one in own}
         rules = (*plain.rules, attrs.make_class("OwnChoices", fields, frozen=True))  # type: ignore[misc]
     made = Made(plain, parts)
-    scopes = {**plain.scopes, **{one.name: one.bounds for one in parts if isinstance(one, Scope)}}
+    scopes = {**plain.scopes, **{one.name: one.bounds for one in parts if isinstance(one, OwnScope)}}
     made_of = evolve(
         of, parts=parts, rules=rules, initial=made.initial, actions=made.actions, layout=made.layout, scopes=scopes,
         properties=made.properties, fairness=made.fairness,
@@ -315,7 +324,7 @@ def _written(function: Callable[..., Any]) -> tuple[str, str]:
     return place_of_code(function) + captured(function), first_sentence(function.__doc__)
 
 
-def change_text(part: Change) -> str:
+def change_text(part: SystemChange) -> str:
     """What a title says of a change."""
     article = "" if isinstance(part, Override) else "the "
     return f"{article}{part.name} of {part.place}" + (f" if {part.when}" if part.when else "")

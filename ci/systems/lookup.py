@@ -342,7 +342,7 @@ def _fairness(system: System, claim: Property) -> str:
 
 
 @frozen
-class Check:
+class RuleCheck:
     """A property of a system that names a rule, and of its refuting variants those that switch the rule."""
 
     system: str
@@ -351,7 +351,7 @@ class Check:
 
 
 @frozen
-class Entry:
+class RuleEntry:
     """A rule with all that names it."""
 
     rule: Rule  # id, sentence, source, switches
@@ -360,7 +360,7 @@ class Entry:
     file: Path
     line: int
     references: tuple[Reference, ...]  # what its citations lead to
-    checks: tuple[Check, ...]  # the properties that name it
+    checks: tuple[RuleCheck, ...]  # the properties that name it
     defects: tuple[Bug, ...]  # rows of the matrix whose variant switches it
     uncovered: str  # why no property names it; empty where one does
 
@@ -370,7 +370,7 @@ class Entry:
 
 
 @functools.cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[RuleEntry, ...]:
     """Every rule of the model, by id; raises UnknownCitation for a source that leads nowhere."""
     claims = list(_claims())
     found = [_entry(rule, function, claims) for function in functions() for rule in rules_of(function)]
@@ -407,18 +407,18 @@ def functions() -> Iterator[FunctionType]:
             yield from (f for f in vars(owner).values() if inspect.isfunction(f) and f.__module__ == module.__name__)
 
 
-def _entry(rule: Rule, function: FunctionType, claims: list[tuple[str, Property]]) -> Entry:
+def _entry(rule: Rule, function: FunctionType, claims: list[tuple[str, Property]]) -> RuleEntry:
     lines, first = inspect.getsourcelines(function)
     offset = next(number for number, line in enumerate(lines) if f'"{rule.id}"' in line)
     switches = set(rule.switches)
     checks = tuple(
-        Check(system, claim, tuple(v for v in claim.refuted_by if names_in(v) & switches))
+        RuleCheck(system, claim, tuple(v for v in claim.refuted_by if names_in(v) & switches))
         for system, claim in claims
         if rule.id in claim.rules
     )
     defects = tuple(bug for bug in BUGS if names_in(bug.variant) & switches)
     place = Path(inspect.getfile(function)).resolve()
-    return Entry(
+    return RuleEntry(
         rule, function.__qualname__, place, first + offset, references(rule.source), checks, defects,
         UNCOVERED.get(rule.id, ""),
     )  # fmt: skip

@@ -100,7 +100,7 @@ def captured(function: Callable[..., Any]) -> str:
 
 
 @frozen
-class Change:
+class SystemChange:
     """What a user changes in a system."""
 
     name: str  # what it is called; of a rule that is replaced its id
@@ -110,7 +110,7 @@ class Change:
 
 
 @frozen
-class Override(Change):
+class Override(SystemChange):
     """A rule of a user, which is called in the place of one of the system."""
 
     by: Replacement

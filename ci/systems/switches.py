@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.added import DECIDED, Added, AddedAction, AddedField, AddedGuard, Choice, is_on
+from kraftcheck.ci.systems.added import DECIDED, Added, AddedAction, AddedField, AddedGuard, OwnChoice, is_on
 from kraftcheck.ci.systems.changed import ChangedSystem
 from kraftcheck.ci.systems.overrides import Override
 from kraftcheck.ci.systems.subject import Subject, Traced, traced
@@ -92,10 +92,12 @@ def check_changes(chosen: Subject, how: How[Any] = trace) -> None:
             what = f"in the place of {part.name}" if isinstance(part, Override) else f"as a {part.name}"
             raise Refusal(f"{part.place}: {what} it changes nothing in {chosen.title()}; leave it out, or take a scope "
                           "and rules that read it")  # fmt: skip
-    every = {one.name.replace("-", "_"): True for one in whole.of(Choice)}  # what reads it may be there with one alone
+    every = {
+        one.name.replace("-", "_"): True for one in whole.of(OwnChoice)
+    }  # what reads it may be there with one alone
     setting = evolve(chosen.setting, rules=chosen.setting.rules.switched(**every))
     _check_given(chosen, whole, setting)
-    for choice in whole.of(Choice):
+    for choice in whole.of(OwnChoice):
         if not any(choice.name == getattr(part, "when", "") for part in whole.parts):
             off = evolve(setting, rules=setting.rules.switched(**{choice.name.replace("-", "_"): False}))
             if _fingerprint(chosen, setting, how) == _fingerprint(chosen, off, how):
@@ -208,7 +210,7 @@ def _without(chosen: Subject, bounds: dict[str, int]) -> Setting | None:
 
 
 @frozen
-class Place:
+class VariantSetting:
     """A setting at which a variant may change something; its rule set, with the variant, is as it is typed."""
 
     system: System
@@ -244,7 +246,7 @@ def _unread_variant(chosen: Subject, words: Vocabulary, spelling: Spelling, name
         readers = [place.words(place.system.name, typed) for place in readers_of(words, spelling.preset, name, on)]
     else:
         alone = Spelling(spelling.preset, ((name, on),))
-        places = [Place(chosen.whole, scope, alone) for scope in _scopes(chosen.whole, words.rules(alone))]
+        places = [VariantSetting(chosen.whole, scope, alone) for scope in _scopes(chosen.whole, words.rules(alone))]
         readers = [place.words(chosen.name, typed) for place in places if place.reads(words, name, on)][:MOST_READERS]
     if readers:
         return f"{head}; it does in {', '.join(readers)}"
@@ -253,7 +255,7 @@ def _unread_variant(chosen: Subject, words: Vocabulary, spelling: Spelling, name
     return f"{head}, nor at another scope; it may take other bounds"
 
 
-def readers_of(words: Vocabulary, preset: str, name: str, on: bool) -> Iterator[Place]:
+def readers_of(words: Vocabulary, preset: str, name: str, on: bool) -> Iterator[VariantSetting]:
     """Where a choice of Kafka's changes something: the smallest scope of each system first, then wherever it does.
 
     Looked at are the systems that declare the group of the choice: at their scopes, where a defect of the matrix
@@ -263,31 +265,31 @@ def readers_of(words: Vocabulary, preset: str, name: str, on: bool) -> Iterator[
     systems = [system for system in SYSTEMS.values() if group in _declared(system)]
     alone = Spelling(preset, ((name, on),))
     scopes = [(system, _scopes(system, words.rules(alone))) for system in systems]
-    shows = partial(Place.reads, words=words, variant=name, on=on)
-    smallest = [place for place in (Place(system, few[0], alone) for system, few in scopes) if shows(place)]
+    shows = partial(VariantSetting.reads, words=words, variant=name, on=on)
+    smallest = [place for place in (VariantSetting(system, few[0], alone) for system, few in scopes) if shows(place)]
     if smallest:
         yield from smallest[:MOST_READERS]
         return
-    others = (Place(system, scope, alone) for system, few in scopes for scope in few[1:])
+    others = (VariantSetting(system, scope, alone) for system, few in scopes for scope in few[1:])
     places = chain(_of_defects(words, name, on), others, _of_presets(words, preset, name, on))
     yield from islice(filter(shows, places), 1)
 
 
-def _of_defects(words: Vocabulary, name: str, on: bool) -> Iterator[Place]:
+def _of_defects(words: Vocabulary, name: str, on: bool) -> Iterator[VariantSetting]:
     """Where the defects of the matrix with the choice show."""
     for bug in BUGS:
         spelling = words.spelling(bug.rules)
         if (name, on) in spelling.switches:
-            yield Place(SYSTEMS[bug.system], bug.scope, spelling, tuple(bug.bounds.items()))
+            yield VariantSetting(SYSTEMS[bug.system], bug.scope, spelling, tuple(bug.bounds.items()))
 
 
-def _of_presets(words: Vocabulary, preset: str, name: str, on: bool) -> Iterator[Place]:
+def _of_presets(words: Vocabulary, preset: str, name: str, on: bool) -> Iterator[VariantSetting]:
     """The smallest scopes under the other presets, with the choice so."""
     for other in OTHER_PRESETS:
         there = Spelling(other, () if words.value(other, name) is on else ((name, on),))
         for system in SYSTEMS.values():
             if other != preset and words.group(name) in _declared(system):
-                yield Place(system, _scopes(system, words.rules(there))[0], there)
+                yield VariantSetting(system, _scopes(system, words.rules(there))[0], there)
 
 
 def _declared(system: System) -> tuple[str, ...]:

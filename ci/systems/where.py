@@ -13,8 +13,16 @@ import click
 from attrs import frozen
 
 from kraftcheck.ci.systems.changed import change_text, parts_of
-from kraftcheck.ci.systems.lookup import Check, Entry, choice_text, entries, every_property, find_system, names_in
-from kraftcheck.ci.systems.overrides import Change, Override
+from kraftcheck.ci.systems.lookup import (
+    RuleCheck,
+    RuleEntry,
+    choice_text,
+    entries,
+    every_property,
+    find_system,
+    names_in,
+)
+from kraftcheck.ci.systems.overrides import Override, SystemChange
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -29,7 +37,7 @@ from kraftcheck.properties.register.findings import BY_ID, FINDINGS, Finding
 
 
 @frozen
-class Shown:
+class RefutedProperty:
     """A property that a variant refutes, because of rules that the property checks and the variant switches."""
 
     claim: str  # the property with its system, as in `directories fenced-until-settled`
@@ -48,12 +56,12 @@ class Shown:
         return f"{self.seen.system} {self.seen.scope}{bounds}{base}"
 
 
-def shown(one: Statement) -> tuple[Shown, ...]:
+def shown(one: Statement) -> tuple[RefutedProperty, ...]:
     """What shows a row: pairs that share a rule (one of the row, if it names any), in the scope that the row names."""
     return tuple(_shown(one))
 
 
-def _shown(one: Statement) -> Iterator[Shown]:
+def _shown(one: Statement) -> Iterator[RefutedProperty]:
     for claim in one.properties:
         system, _, name = claim.partition(" ")
         for variant in one.variants:
@@ -62,7 +70,7 @@ def _shown(one: Statement) -> Iterator[Shown]:
                 rules = tuple(rule for rule in rules if rule in one.rules)
             for seen in SEEN.get((system, name, variant), ()):
                 if rules and one.within in ("", seen.scope):
-                    yield Shown(claim, rules, seen)
+                    yield RefutedProperty(claim, rules, seen)
 
 
 def as_rows(one: Statement) -> list[dict[str, object]]:
@@ -148,7 +156,7 @@ _LIKE = 0.8  # how alike two words are that differ by a slip of the keyboard
 _IN_ID = 4  # how much more a word weighs in the id of a rule, or in what it cites
 
 
-def find(words: str) -> list[Entry]:
+def find(words: str) -> list[RuleEntry]:
     """The rules that all words are about, the best match first; raises Refusal with the nearest for none."""
     asked = _words(words)
     scored = [(score, entry) for entry in entries() if (score := _score(asked, entry)) is not None]
@@ -162,7 +170,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
-def _score(asked: Sequence[str], entry: Entry) -> int | None:
+def _score(asked: Sequence[str], entry: RuleEntry) -> int | None:
     """How well a rule matches; None where it is not about some word."""
     near = set(_words(f"{entry.rule.id} {entry.rule.source}"))
     near |= {word for reference in entry.references for word in _words(reference.target.rpartition("#")[2])}
@@ -176,7 +184,7 @@ def _score(asked: Sequence[str], entry: Entry) -> int | None:
     return total
 
 
-def _texts(entry: Entry) -> list[str]:
+def _texts(entry: RuleEntry) -> list[str]:
     """What a rule is found by besides its id and source."""
     said = [entry.rule.says, entry.function, *entry.rule.switches, *map(choice_text, entry.rule.switches)]
     said += [f"{check.claim.id} {check.claim.sentence} {check.claim.source}" for check in entry.checks]
@@ -195,7 +203,7 @@ def _likeness(word: str, known: set[str]) -> int:
 
 
 def document(
-    words: str, found: Sequence[Entry], stated: Sequence[Statement], changes: Sequence[str] = ()
+    words: str, found: Sequence[RuleEntry], stated: Sequence[Statement], changes: Sequence[str] = ()
 ) -> dict[str, object]:
     """The answer for programs; of a changed system with its changes."""
     rows = [{**attrs.asdict(one), "class": one.kind, "shown": as_rows(one)} for one in stated]
@@ -205,7 +213,7 @@ def document(
     }  # fmt: skip
 
 
-def _answer(words: str) -> tuple[list[Entry], tuple[Statement, ...]]:
+def _answer(words: str) -> tuple[list[RuleEntry], tuple[Statement, ...]]:
     """The statements that the words name, and the rules: of a finding, or that the words are about, or else as stated.
 
     Raises:
@@ -223,12 +231,12 @@ def _answer(words: str) -> tuple[list[Entry], tuple[Statement, ...]]:
         return [entry for entry in entries() if entry.rule.id in named], stated
 
 
-def is_of(finding: Finding, entry: Entry) -> bool:
+def is_of(finding: Finding, entry: RuleEntry) -> bool:
     """Whether a finding is about a rule: the rule has it right, or is switched."""
     return entry.rule.id in finding.rules or not {*finding.switches}.isdisjoint(entry.rule.switches)
 
 
-def _row(entry: Entry) -> dict[str, object]:
+def _row(entry: RuleEntry) -> dict[str, object]:
     return {
         "id": entry.rule.id, "says": entry.rule.says, "file": str(entry.file), "line": entry.line,
         "function": entry.function,
@@ -291,7 +299,7 @@ def where_command(words: tuple[str, ...], target: str | None) -> None:
     screen.plain(f"{len(found)} rule{'' if len(found) == 1 else 's'}" + (f"; also {', '.join(rest)}" if rest else ""))
 
 
-def changes_of(name: str) -> tuple[Change, ...]:
+def changes_of(name: str) -> tuple[SystemChange, ...]:
     """What is changed in a system of one's own; raises Refusal where there is none, or nothing is changed in it."""
     changes = parts_of(find_system(name))
     if not changes:
@@ -299,13 +307,13 @@ def changes_of(name: str) -> tuple[Change, ...]:
     return changes
 
 
-def _replaced(changes: Sequence[Change]) -> list[Entry]:
+def _replaced(changes: Sequence[SystemChange]) -> list[RuleEntry]:
     """The rules that are replaced."""
     ids = {part.name for part in changes if isinstance(part, Override)}
     return [entry for entry in entries() if entry.rule.id in ids]
 
 
-def _print(screen: Screen, entry: Entry, changes: Sequence[Change] = ()) -> None:
+def _print(screen: Screen, entry: RuleEntry, changes: Sequence[SystemChange] = ()) -> None:
     screen.plain(f"{entry.rule.id}\n  {entry.rule.says}")
     for part in changes:
         if part.name == entry.rule.id:
@@ -327,7 +335,7 @@ def _print(screen: Screen, entry: Entry, changes: Sequence[Change] = ()) -> None
     screen.plain("")
 
 
-def _checked(check: Check) -> str:
+def _checked(check: RuleCheck) -> str:
     refuted = f" (refuted by {', '.join(check.refuted_by)})" if check.refuted_by else ""
     return f"{check.system} {check.claim.id}: {check.claim.sentence}{refuted}"
 

@@ -37,11 +37,11 @@ from kraftcheck.ci.conformance.kafka.tour.images import OF_DISKS, tour_of_images
 from kraftcheck.ci.conformance.kafka.tour.report import TourRow, tour_lines
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
-from kraftcheck.ci.explore.diff import ALIKE, BROKEN, MENDED, Comparison, PromiseChange, compare, sides
+from kraftcheck.ci.explore.diff import ALIKE, BROKEN, MENDED, PromiseChange, SearchComparison, compare, sides
 from kraftcheck.ci.explore.trace import html, page
 from kraftcheck.ci.explore.two_sides import mended
 from kraftcheck.ci.run.formats import REPOSITORY
-from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, Place, every_id, expecting, not_judged
+from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, SourceLine, every_id, expecting, not_judged
 from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.run.reports import ReportFiles, report_options
 from kraftcheck.ci.systems.subject import program, subject
@@ -81,7 +81,7 @@ class Breach:
         return bool(self.test) and self.said == PASSES
 
 
-def breaches(build: Build, compared: Mapping[str, Comparison]) -> list[Breach]:
+def breaches(build: Build, compared: Mapping[str, SearchComparison]) -> list[Breach]:
     """The breaches of a build; the test of each is run on its classes; raises DriverError or Refusal where none can."""
     changes = [(system, found, one) for system, found in compared.items() for one in found.changes]
     drawn = [_breach(*change) for change in changes if _refuted(change[2])]
@@ -96,7 +96,7 @@ def _refuted(change: PromiseChange) -> bool:
     return change.kind == BROKEN and change.b is not None and isinstance(change.b.verdict, Refuted)
 
 
-def _breach(system: str, found: Comparison, change: PromiseChange) -> Breach:
+def _breach(system: str, found: SearchComparison, change: PromiseChange) -> Breach:
     assert change.b is not None
     assert isinstance(change.b.verdict, Refuted)
     before, after = found.results
@@ -111,13 +111,13 @@ def _breach(system: str, found: Comparison, change: PromiseChange) -> Breach:
     return Breach(name, change, tuple(lines(trace)), html(seen), test, said)
 
 
-def method_at(build: Build, asked: str) -> Place | None:
+def method_at(build: Build, asked: str) -> SourceLine | None:
     """Where the source of a build answers a kind of request, or takes an action; None where no method is named so."""
     found = place_in(build, METHODS[asked]) if asked in METHODS else None
     if found is None:
         return None
     path, _, line = found.partition("#L")
-    return Place(path, int(line), REPOSITORY)
+    return SourceLine(path, int(line), REPOSITORY)
 
 
 def located(build: Build, one: JudgedProperty) -> JudgedProperty:
@@ -128,7 +128,7 @@ def located(build: Build, one: JudgedProperty) -> JudgedProperty:
 
 
 def written(
-    place: Path | None, build: Build, told: tuple[str, ...], compared: Mapping[str, Comparison]
+    place: Path | None, build: Build, told: tuple[str, ...], compared: Mapping[str, SearchComparison]
 ) -> Iterator[str]:
     """Write the page, the pictures and the tests, if a place is named; what was written, in lines.
 
@@ -271,7 +271,7 @@ class _Outcome:
     cases: int
     differing: int
     naming: Naming | None  # the rule set that it is, looked for where it differs
-    compared: dict[str, Comparison]  # by system, the verdicts of the release's rules and of that rule set
+    compared: dict[str, SearchComparison]  # by system, the verdicts of the release's rules and of that rule set
     complete: bool  # whether every round was asked
     beside: BesideRow | None = None  # the answers that no rule is of; None where they were not asked
     images: TourRow | None = None  # the steps of a broker's image; None where they were not asked
@@ -500,7 +500,7 @@ def _outcome(
     naming = named(base, witnesses, asking.whole, None if wanted is None else wanted.name, within(120))
     say(naming.lines(asking.build))
     untold = "" if wanted is None else wanted.untold(asking, naming, witnesses)
-    compared = dict[str, Comparison]()
+    compared = dict[str, SearchComparison]()
     for system in EXPLORED if naming.name is not None and not passed() else ():
         one, other = sides(base, naming.name or base, system, SCOPE, BOUNDS.get(system, {}))
         if fingerprint(program(one)) != fingerprint(program(other)):
@@ -517,7 +517,7 @@ def _image_lines(row: TourRow) -> list[str]:
     return [text, *tour_lines(evolve(row, shown=row.shown[:1]), "")[5:]] if row.differing else [text]
 
 
-def promise_lines(system: str, found: Comparison) -> Iterator[str]:
+def promise_lines(system: str, found: SearchComparison) -> Iterator[str]:
     """The promises of a system that are newly broken or newly kept, the former with their shortest run."""
     changes = [one for one in found.changes if one.kind]
     scope = ", ".join((SCOPE, *(f"{name} {value}" for name, value in BOUNDS.get(system, {}).items())))

@@ -28,7 +28,7 @@ from kraftcheck.ci.terminal.interrupts import Interrupted, abandon, stop_request
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow, ProofRow, RowOptions, RowPart, row_parts
 from kraftcheck.ci.verdicts.run_table import RunTable, find_table
-from kraftcheck.ci.verdicts.runs import Check, CheckOptions, check_table
+from kraftcheck.ci.verdicts.runs import CheckOptions, FinishedCheck, check_table
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.verdicts import (
     ANY_NUMBER,
@@ -300,7 +300,7 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
     leave(checked.code)
 
 
-def check_built_in(wanted: CheckOptions, screen: Screen, verbose: bool = False) -> Check:
+def check_built_in(wanted: CheckOptions, screen: Screen, verbose: bool = False) -> FinishedCheck:
     """Check the rows of the systems that come with kraftcheck, and report; raises Refusal for a name no row has."""
     for name in wanted.systems:
         find_system(name)
@@ -319,7 +319,7 @@ def check_built_in(wanted: CheckOptions, screen: Screen, verbose: bool = False) 
     code = worst_first([*codes, *[EXIT_INCOMPLETE] * (skipped > 0)])
     closing = wanted.shard.words + last_line(checked.claims, len(unexpected), skipped, code)
     content = document(checked, code) if wanted.documented else {}
-    return Check(judged_rows(rows, checked, planned), code, closing, content)
+    return FinishedCheck(judged_rows(rows, checked, planned), code, closing, content)
 
 
 def _check(

@@ -180,7 +180,7 @@ class CheckOptions:
 
 
 @frozen
-class Check:
+class FinishedCheck:
     """A check that has ended: verdicts beside the expected ones, exit code, closing line, and all as plain values."""
 
     runs: Sequence[JudgedRun]
@@ -189,7 +189,7 @@ class Check:
     document: Mapping[str, Any]
 
 
-def check_table(table: RunTable, wanted: CheckOptions, screen: Screen) -> Check:
+def check_table(table: RunTable, wanted: CheckOptions, screen: Screen) -> FinishedCheck:
     """Execute the runs of a table, and report.
 
     It is 12 where a verdict is another than the expected one, 20 and 22 where an engine could not tell.
@@ -211,7 +211,7 @@ def check_table(table: RunTable, wanted: CheckOptions, screen: Screen) -> Check:
         if one.verdict != "not judged":
             screen.plain(f"\n{of.text(one)}")
     closing = wanted.shard.words + last_line(runs, len(faulty), len(rest), code)
-    return Check(runs, code, closing, document(table, executed, rest, code))
+    return FinishedCheck(runs, code, closing, document(table, executed, rest, code))
 
 
 def _first_line(table: RunTable, chosen: Sequence[int]) -> str:

@@ -34,7 +34,7 @@ def hash_order(listed: Sequence[int], added: Iterable[int] = ()) -> tuple[int, .
     members = tuple(dict.fromkeys((*listed, *added)))
     if len(members) <= FULL_SLOT:
         return tuple(sorted(members, key=lambda broker: slot_of(broker, SMALLEST_TABLE)))
-    table = _Table(max(SMALLEST_TABLE, 1 << (4 * len(listed) // 3).bit_length()))
+    table = _GrowingTable(max(SMALLEST_TABLE, 1 << (4 * len(listed) // 3).bit_length()))
     for broker in members:
         table.add(broker)
     return tuple(table)
@@ -58,7 +58,7 @@ def _rank(broker: int) -> int:
 
 
 @define
-class _Table:
+class _GrowingTable:
     """The table of a set that only grows."""
 
     size: int

@@ -38,7 +38,7 @@ from kraftcheck.model.rules.ruleset import RIGHT
 
 
 @frozen
-class Plan:
+class ReassignmentPlan:
     """A reassignment as it is started."""
 
     removing: Brokers  # replicas that go when it completes, ascending
@@ -71,7 +71,7 @@ class Revert:
 @rule("reassignment.plan.target-first", source="KIP-455; semantics 3; PartitionReassignmentReplicas",
       says="While a reassignment runs, the replicas are the target and then the ones to remove, "
            "ascending.")  # fmt: skip
-def plan(replicas: Brokers, target: Brokers) -> Plan:
+def plan(replicas: Brokers, target: Brokers) -> ReassignmentPlan:
     """The plan that leads from the current replicas to the target list.
 
     Args:
@@ -79,13 +79,15 @@ def plan(replicas: Brokers, target: Brokers) -> Plan:
     """
     removing = replicas.minus(target).ascending()
     adding = target.minus(replicas).ascending()
-    return Plan(removing, adding, target.plus(removing))
+    return ReassignmentPlan(removing, adding, target.plus(removing))
 
 
-def plan_for(p: Partition, target: Brokers) -> Plan:
+def plan_for(p: Partition, target: Brokers) -> ReassignmentPlan:
     """The plan for a partition, its sets of the family that the partition keeps them in."""
     planned = plan(p.replicas, target)
-    return Plan(p.removing.none().plus(planned.removing), p.adding.none().plus(planned.adding), planned.replicas)
+    return ReassignmentPlan(
+        p.removing.none().plus(planned.removing), p.adding.none().plus(planned.adding), planned.replicas
+    )
 
 
 def in_progress(removing: Brokers, adding: Brokers) -> Truth:
@@ -184,7 +186,7 @@ class Target:
 
 
 @frozen
-class Build:
+class BuiltChange:
     """A change and how it came about."""
 
     change: PartitionChange  # the record's fields; a no-op change is not written
@@ -201,7 +203,7 @@ def build_change(p: Partition, target: Target, context: BuildContext, rules: Par
 @rule("alter-partition.unclean-election-keeps-recovering", source="B17; KIP-704; semantics 2.10",
       switches=("alter-partition-erases-recovering",),
       says="An AlterPartition that ends in an unclean election leaves the partition RECOVERING.")  # fmt: skip
-def build(p: Partition, target: Target, context: BuildContext, rules: PartitionRules) -> Build:
+def build(p: Partition, target: Target, context: BuildContext, rules: PartitionRules) -> BuiltChange:
     """The change that takes a partition towards a target."""
     target, completed = _completed(target, rules)
     eligible = populate(_elr_inputs(p, target, context), context.elr, rules)
@@ -216,7 +218,7 @@ def build(p: Partition, target: Target, context: BuildContext, rules: PartitionR
     if not rules.alter_partition_erases_recovering:
         recovering = all_of(recovering, negate(election.unclean))
     change = evolve(change, recovering=change.recovering.set_when(recovering, target.recovering))
-    return Build(change, election, target.isr, completed)
+    return BuiltChange(change, election, target.isr, completed)
 
 
 def candidates(p: Partition, target: Target, elr: Brokers, context: BuildContext) -> Candidates:

@@ -17,7 +17,7 @@ from kraftcheck.model.register import RegisterError, content, record
 
 
 @frozen
-class Entry:
+class ChoiceEntry:
     """An entry of a choice."""
 
     source: str  # where the rule, or the defect, comes from
@@ -45,7 +45,7 @@ def choice(group: str, source: str, text: str, default: bool = False) -> Any:
 
 
 @functools.cache
-def entries_of(group: str) -> Mapping[str, Entry]:
+def entries_of(group: str) -> Mapping[str, ChoiceEntry]:
     """The entries of a group by the command-line name of the choice, in the order of its file."""
     file, found = f"{group}.toml", {}
     tables = content(__package__, file)
@@ -53,7 +53,7 @@ def entries_of(group: str) -> Mapping[str, Entry]:
     for name, table in tables.items():
         own = table if isinstance(table, dict) else {name: table}
         rows = {key: tuple(own.pop(key, ())) for key in ("breaks", "also")}
-        found[name] = record(Entry, {"kind": kind} | own, f"{file}: [{name}]", **rows)
+        found[name] = record(ChoiceEntry, {"kind": kind} | own, f"{file}: [{name}]", **rows)
     return found
 
 
@@ -74,5 +74,5 @@ def described(group: str) -> Callable[[type, list[attrs.Attribute[Any]]], list[a
     return with_entries
 
 
-def _metadata(entry: Entry) -> dict[str, Any]:
+def _metadata(entry: ChoiceEntry) -> dict[str, Any]:
     return {"group": entry.kind, "source": entry.source, "text": entry.says, "has": entry.has, "reason": entry.reason}

@@ -20,7 +20,7 @@ NOBODY = -1  # the choice where no replica can be chosen
 
 
 @frozen
-class Answer:
+class ReplicaReport:
     """What the tool knows of one replica.
 
     Attributes:
@@ -40,12 +40,12 @@ class Answer:
     incarnation: Word = 0
 
 
-SILENT = Answer(False, False, -1, -1, -1)  # no answer
+SILENT = ReplicaReport(False, False, -1, -1, -1)  # no answer
 
 
 @rule("recovery.errors-are-no-candidates", source="unclean-recovery KIP, GetReplicaLogInfo",
       switches=("recovery-counts-errors",), says="A replica that answers with an error is no candidate.")  # fmt: skip
-def is_candidate(answer: Answer, rules: UncleanRecoveryRules) -> Truth:
+def is_candidate(answer: ReplicaReport, rules: UncleanRecoveryRules) -> Truth:
     """Whether a replica can be chosen: it has answered, and not with an error."""
     return answer.given if rules.recovery_counts_errors else all_of(answer.given, negate(answer.failed))
 
@@ -59,7 +59,7 @@ def is_candidate(answer: Answer, rules: UncleanRecoveryRules) -> Truth:
       says="The log with the highest epoch is chosen, and among those the longest.")  # fmt: skip
 @rule("recovery.ties-to-first-replica", source="unclean-recovery KIP, Proposed Changes",
       switches=("recovery-ties-to-last",), says="Of equal logs that of the first replica is chosen.")  # fmt: skip
-def exceeds(a: Answer, b: Answer, rules: UncleanRecoveryRules) -> Truth:
+def exceeds(a: ReplicaReport, b: ReplicaReport, rules: UncleanRecoveryRules) -> Truth:
     """Whether the log of `a`, which comes later in the order of replicas, is to be preferred to that of `b`.
 
     The document compares the epoch that the broker knows of. Only the epoch of
@@ -80,7 +80,7 @@ def exceeds(a: Answer, b: Answer, rules: UncleanRecoveryRules) -> Truth:
     return any_of(first[0] > then[0], all_of(equal, longer))
 
 
-def best(answers: Sequence[Answer], rules: UncleanRecoveryRules) -> Word:
+def best(answers: Sequence[ReplicaReport], rules: UncleanRecoveryRules) -> Word:
     """The position of the chosen replica, NOBODY where there is no candidate.
 
     Args:
@@ -225,7 +225,7 @@ TRANSIENT = "NOT_CONTROLLER"  # what a request that fails transiently is answere
 
 
 @frozen
-class Result:
+class PartitionResult:
     """What came of one partition: NONE, NOT_NEEDED, or why there is no leader."""
 
     place: TopicPartition
@@ -262,7 +262,7 @@ def designate_all(
     rights: Rights,
     stopped: Callable[[], bool] = lambda: False,
     answered: Mapping[TopicPartition, int] | None = None,
-) -> tuple[Controller, tuple[Result, ...]]:
+) -> tuple[Controller, tuple[PartitionResult, ...]]:
     """Designate these leaders, as many in a request as the controller serves.
 
     Args:
@@ -283,28 +283,28 @@ def designate_all(
     Source: unclean-recovery KIP, "Designated Leader Elections".
     """
     if not rights.cluster_action:
-        return controller, tuple(Result(place, "CLUSTER_AUTHORIZATION_FAILED") for place, _ in wanted)
+        return controller, tuple(PartitionResult(place, "CLUSTER_AUTHORIZATION_FAILED") for place, _ in wanted)
     size = max(1, len(wanted)) if rules.unclean_recovery.recovery_ignores_request_limit else MOST_DESIGNATED
-    results: list[Result] = []
+    results: list[PartitionResult] = []
     for start in range(0, len(wanted), size):
         batch = wanted[start : start + size]
         if stopped():
-            results += [Result(place, INTERRUPTED) for place, _ in wanted[start:]]
+            results += [PartitionResult(place, INTERRUPTED) for place, _ in wanted[start:]]
             break
         served, retries = retries.sent()
         if not served:
-            results += [Result(place, TRANSIENT) for place, _ in batch]
+            results += [PartitionResult(place, TRANSIENT) for place, _ in batch]
             continue
         places, leaders = tuple(place for place, _ in batch), tuple(leader for _, leader in batch)
         epochs = None if answered is None else tuple(answered.get(place) for place in places)
         outcome = elect_leaders(controller, DESIGNATED, places, rules, leaders, epochs)
         controller = commit(controller, outcome, rules)
         told = {(row.topic, row.partition): row.error for row in outcome.response}
-        results += [Result(place, told.get(place, NOT_SERVED)) for place in places]
+        results += [PartitionResult(place, told.get(place, NOT_SERVED)) for place in places]
     return controller, tuple(results)
 
 
-def succeeded(results: Sequence[Result], rules: UncleanRecoveryRules) -> bool:
+def succeeded(results: Sequence[PartitionResult], rules: UncleanRecoveryRules) -> bool:
     """Whether the exit status is zero."""
     interrupted = any(result.error == INTERRUPTED for result in results)
     return bool(exits_zero([result.recovered(rules) for result in results], interrupted, rules))
@@ -325,7 +325,7 @@ class RemoteBroker:
 
 
 @frozen
-class Finding:
+class PartitionReport:
     """What the tool learnt of one partition."""
 
     place: TopicPartition  # the partition
@@ -373,7 +373,7 @@ def find_leaders(
     rights: Rights,
     duration_ms: int,
     rules: UncleanRecoveryRules,
-) -> tuple[Finding, ...]:
+) -> tuple[PartitionReport, ...]:
     """Ask every replica of these partitions, all brokers at once, and choose.
 
     Args:
@@ -402,14 +402,16 @@ def find_leaders(
 
 def _finding(
     place: TopicPartition, replies: Sequence[tuple[int, LogInfo | None]], rules: UncleanRecoveryRules
-) -> Finding:
+) -> PartitionReport:
     position = best([_answer(row) for _, row in replies], rules)
     chosen, row = (NOBODY, None) if position == NOBODY else replies[int(position)]
-    return Finding(place, tuple(replies), chosen, None if row is None else row.broker_epoch)
+    return PartitionReport(place, tuple(replies), chosen, None if row is None else row.broker_epoch)
 
 
-def _answer(row: LogInfo | None) -> Answer:
+def _answer(row: LogInfo | None) -> ReplicaReport:
     if row is None:
         return SILENT
     log = row.log or ReplicaLog(-1, -1, -1)
-    return Answer(True, row.error != NO_ERROR, log.current, log.written, log.length, incarnation=row.broker_epoch)
+    return ReplicaReport(
+        True, row.error != NO_ERROR, log.current, log.written, log.length, incarnation=row.broker_epoch
+    )

@@ -8,7 +8,13 @@ from kraftcheck.model.language.system import Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
 from kraftcheck.model.systems.directories.state import Host, Placement
-from kraftcheck.properties.elections.outsiders import Change, by_permission, changed, needed_isr, only_when_allowed
+from kraftcheck.properties.elections.outsiders import (
+    ObservedStep,
+    by_permission,
+    changed,
+    needed_isr,
+    only_when_allowed,
+)
 from kraftcheck.properties.kinds import always, happens, step
 
 CHECKED = ("election.unclean.only-where-allowed",)
@@ -34,7 +40,7 @@ def properties(setting: Setting) -> list[Property]:
     ]  # fmt: skip
 
 
-def change(t: Step) -> Change:
+def change(t: Step) -> ObservedStep:
     """A step, as the controller of the partition sees it; who starts has lost its log, unless all of it was closed."""
     found = changed(t.before.controller, t.after.controller, t.action)
     if t.action == "expand_isr":

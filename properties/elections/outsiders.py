@@ -59,7 +59,7 @@ ASKED = ("elect_unclean", "elect_designated")  # what an operator asks for: an u
 
 
 @frozen
-class Change:
+class ObservedStep:
     """A step as the controller of one partition sees it."""
 
     # before, after: the registrations
@@ -99,9 +99,9 @@ class Change:
         return any_of(by_topic, self.action in ASKED)
 
 
-def changed(before: Elections, after: Elections, action: str) -> Change:
+def changed(before: Elections, after: Elections, action: str) -> ObservedStep:
     """A step that proposes nobody for the ISR, and tells of nobody's loss."""
-    return Change(before, after, action, before.isr.none(), before.isr.none())
+    return ObservedStep(before, after, action, before.isr.none(), before.isr.none())
 
 
 def stopped_cleanly(t: Step) -> Truth:
@@ -109,7 +109,7 @@ def stopped_cleanly(t: Step) -> Truth:
     return all_of(t.arguments["clean"], t.before.registered.has(t.arguments["broker"]))
 
 
-def change(t: Step) -> Change:
+def change(t: Step) -> ObservedStep:
     """A step of `elections`."""
     found = changed(t.before, t.after, t.action)
     if t.action == "alter_partition":
@@ -142,7 +142,7 @@ def only_when_allowed(predicate: Predicate, rules: tuple[str, ...]) -> Property:
     )  # fmt: skip
 
 
-def by_permission(c: Change) -> Conjuncts:
+def by_permission(c: ObservedStep) -> Conjuncts:
     """An outsider is let to lead, and no member that could lead is passed over, but for a leader by name."""
     eligible, active, member = c.eligible(), working(c.after), negate(c.seats_outsider())
     last = all_of(c.before.elr_enabled, c.before.last_known_elr.has(c.after.leader), eligible.is_empty())

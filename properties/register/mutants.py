@@ -83,7 +83,7 @@ NAMESAKES: Mapping[str, tuple[str, ...]] = {"directories": ("apply_metadata",)}
 
 
 @frozen
-class Table:
+class MutantTable:
     """One part of the page.
 
     Attributes:
@@ -97,11 +97,11 @@ class Table:
     bounds: Mapping[str, int] = field(factory=dict)
 
 
-TABLES: tuple[Table, ...] = (
-    Table("elections", "tiny"),
-    Table("replication", "tiny"),
-    Table("broker-ids", "tiny"),
-    Table(
+TABLES: tuple[MutantTable, ...] = (
+    MutantTable("elections", "tiny"),
+    MutantTable("replication", "tiny"),
+    MutantTable("broker-ids", "tiny"),
+    MutantTable(
         "directories",
         "tiny",
         (
@@ -110,7 +110,7 @@ TABLES: tuple[Table, ...] = (
             ("tiny", {"brokers": 2, "reassignments": 1, "moves": 0, "failures": 0, "crashes": 0, "records": 0}),
         ),
     ),
-    Table("kraft", "tiny"),
+    MutantTable("kraft", "tiny"),
 )
 """The parts of the page, in order."""
 

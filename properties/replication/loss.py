@@ -15,7 +15,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.state import STOPPED_UNCLEAN, Broker, Replication
 from kraftcheck.properties.elections.outsiders import (
-    Change,
+    ObservedStep,
     by_permission,
     changed,
     needed_isr,
@@ -103,7 +103,7 @@ def _unflushed(t: Step) -> Truth:
     return negate(after == before)
 
 
-def change(t: Step) -> Change:
+def change(t: Step) -> ObservedStep:
     """A step of `replication`, or of the half of `kraft` that is, as the controller sees it."""
     before: Replication = t.before
     found = changed(before.controller, t.after.controller, t.action)

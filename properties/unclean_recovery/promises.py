@@ -34,7 +34,7 @@ from kraftcheck.model.systems.unclean_recovery.state import (
 )
 from kraftcheck.model.systems.unclean_recovery.state import Recovered as Partition
 from kraftcheck.model.systems.unclean_recovery.system import UNCLEAN_RECOVERY
-from kraftcheck.model.unclean_recovery.tool import NOBODY, SILENT, Answer
+from kraftcheck.model.unclean_recovery.tool import NOBODY, SILENT, ReplicaReport
 from kraftcheck.properties.kinds import always, fair_system, happens, leads_to, recovers, step, weak_fairness
 
 _KIP = "unclean-recovery KIP"
@@ -181,7 +181,7 @@ def _answered(t: Step) -> Conjuncts:
     return _decided(t, known)
 
 
-def _above(a: Answer, b: Answer) -> Truth:
+def _above(a: ReplicaReport, b: ReplicaReport) -> Truth:
     """Whether a candidate's log is above another answer."""
     higher = any_of(a.written > b.written, all_of(a.written == b.written, a.length > b.length))
     return all_of(a.given, negate(a.failed), higher)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from kraftcheck.solvers.audit.comparison import Comparison, EngineReport, NativeEngine, StateEngine
-from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, Space, hashed, one_by_one, order
+from kraftcheck.solvers.audit.comparison import EngineReport, NativeEngine, StateComparison, StateEngine
+from kraftcheck.solvers.audit.sampling import ExploredLevels, Packed, Rows, Sampling, hashed, one_by_one, order
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.transition import NO_ACTION, live_kinds
 from kraftcheck.solvers.program.evaluation import closure
@@ -67,7 +67,7 @@ class Audit:
 
 
 def audit_space(
-    program: Program, engines: Sequence[StateEngine], space: Space, sampling: Sampling, generated: int, *,
+    program: Program, engines: Sequence[StateEngine], space: ExploredLevels, sampling: Sampling, generated: int, *,
     visited: Callable[[Packed], bool] | None = None, entries: Mapping[Packed, Collection[int]] | None = None,
     stop: threading.Event | None = None,
 ) -> Audit:  # fmt: skip
@@ -94,7 +94,7 @@ def audit_space(
     ):
         sampling = evolve(sampling, states=total)
     limit = Limit(sampling.states, FLOOR + len(entry_states), MOST_STATES + (generated >> 20), budget)
-    auditor = Auditor(program, engines, sampling, Comparison(program, visited), costs)
+    auditor = Auditor(program, engines, sampling, StateComparison(program, visited), costs)
     auditor.comparison.initial(INITIAL)
     for packed in _sequence(space, sampling, entry_states):
         if limit.is_reached(auditor.states, auditor.cost) or (auditor.states and stop is not None and stop.is_set()):
@@ -105,7 +105,7 @@ def audit_space(
     return auditor.result()
 
 
-def _sequence(space: Space, sampling: Sampling, entries: Mapping[Packed, Collection[int]]) -> Iterator[Packed]:
+def _sequence(space: ExploredLevels, sampling: Sampling, entries: Mapping[Packed, Collection[int]]) -> Iterator[Packed]:
     """The entries and then the others; all as they were found where all are wanted."""
     if sampling.states is not None and sampling.states >= sum(space.sizes):
         yield from space.states()
@@ -160,7 +160,7 @@ class Auditor:
     program: Program
     engines: Sequence[StateEngine]
     sampling: Sampling
-    comparison: Comparison
+    comparison: StateComparison
     costs: Costs
     # states, transitions, refused, cost: counted so far
     states: int = 0
@@ -231,7 +231,7 @@ class VisitedSpace:
 
     @property
     def sizes(self) -> list[int]:
-        """See `Space`."""
+        """See `ExploredLevels`."""
         totals = [0, *map(sum, self.store.ends)]
         return [after - before for before, after in itertools.pairwise(totals)]
 
@@ -242,11 +242,11 @@ class VisitedSpace:
             yield shard.states[begin:end:step]
 
     def some(self, depth: int, count: int) -> Rows:
-        """See `Space`."""
+        """See `ExploredLevels`."""
         return np.concatenate(list(self._rows(depth, max(1, self.sizes[depth] // count))))
 
     def states(self) -> Iterator[Packed]:
-        """See `Space`."""
+        """See `ExploredLevels`."""
         for depth in range(len(self.store.ends)):
             for rows in self._rows(depth):
                 yield from one_by_one(rows)

@@ -172,7 +172,7 @@ class IntsAnswer:
 
 
 @define
-class Comparison:
+class StateComparison:
     """Compares states of one program."""
 
     program: Program

@@ -101,14 +101,14 @@ class Own:
         """The rule on ints of a claim."""
         return traced
 
-    def read(self, values: Sequence[int]) -> Words:
+    def read(self, values: Sequence[int]) -> StateWords:
         """The terms in a state."""
         state = {term.index: int(value) for term, value in zip(self.program.state, values, strict=True)}
-        return Words(self.program, state)
+        return StateWords(self.program, state)
 
 
 @frozen
-class Words:
+class StateWords:
     """The terms of a program in a state; each is evaluated once there, and once for each step."""
 
     program: Program
@@ -119,10 +119,10 @@ class Words:
         add_values([term], self.values)
         return self.values[term.index]
 
-    def given(self, kind: Kind, arguments: Sequence[int]) -> Words:
+    def given(self, kind: Kind, arguments: Sequence[int]) -> StateWords:
         """The same with the arguments of an action: what follows from them is of this step alone."""
         pairs = zip(kind.variables, arguments, strict=True)
-        return Words(self.program, self.values | {term.index: value for term, value in pairs})
+        return StateWords(self.program, self.values | {term.index: value for term, value in pairs})
 
     def effects(self, kind: Kind, after: Sequence[Any]) -> Iterator[tuple[str, int, Any]]:
         """Each field after a step: its path, what the term is worth, and what it is."""
@@ -200,7 +200,7 @@ class OfNumber:
         words = {graph.variables[term.value]: [self.numbers[name]] for name, term in graph.notes.numbers.items()}
         for slot, symbol in zip(self.program.layout.slots, self.program.state, strict=True):
             words[graph.variables[symbol.value]] = self._nested(held, slot.path, getattr(slot.domain, "places", 0))
-        return ByPlace(self, Places(count, words, free=self._free), held)
+        return ByPlace(self, Interpretation(count, words, free=self._free), held)
 
     def held(self, values: Sequence[int]) -> Mapping[tuple[str, tuple[int, ...]], int]:
         """The words of a state by field and place."""
@@ -222,15 +222,15 @@ class ByPlace:
     """The terms of any number in a state with few."""
 
     of: OfNumber
-    places: Places
+    places: Interpretation
     held: Mapping[tuple[str, tuple[int, ...]], int]  # the words of the state by field and place
 
     def worth(self, term: Term) -> int:
-        """As that of `Words`."""
+        """As that of `StateWords`."""
         return self.places.value(term)
 
     def given(self, kind: Kind, arguments: Sequence[int]) -> ByPlace:
-        """As that of `Words`."""
+        """As that of `StateWords`."""
         graph, words = self.of.program.graph, dict[str, Any]()
         for term, value in zip(kind.variables, arguments, strict=True):
             masked = [value >> at & 1 for at in range(self.places.count)] if term.op == "sequence" else [value]
@@ -238,7 +238,7 @@ class ByPlace:
         return evolve(self, places=self.places.given(words))
 
     def effects(self, kind: Kind, after: Sequence[Any]) -> Iterator[tuple[str, int, Any]]:
-        """As those of `Words`."""
+        """As those of `StateWords`."""
         terms = dict(zip((slot.path for slot in self.of.program.layout.slots), kind.after, strict=True))
         for (path, row), value in self.of.held(after).items():
             yield f"{path}{[*row] or ''}", self.places.value(terms[path], dict(enumerate(row))), value
@@ -262,7 +262,7 @@ _BINDERS = {"every": 2, "least": 2, "greatest": 2, "cardinality": 2, "least_by":
 
 
 @frozen
-class Places:
+class Interpretation:
     """An interpretation: each sequence by the words at its first places; it is 0 at all others."""
 
     count: int  # how many places a binder looks at; what is said of others must be false there
@@ -271,9 +271,9 @@ class Places:
     _known: dict[Any, int] = field(factory=dict, eq=False, repr=False, kw_only=True)
     _free: dict[int, frozenset[int]] = field(factory=dict, eq=False, repr=False, kw_only=True)
 
-    def given(self, more: Mapping[str, Sequence[Any]]) -> Places:
+    def given(self, more: Mapping[str, Sequence[Any]]) -> Interpretation:
         """The same with more words; what is known of terms without them stays known."""
-        return Places(self.count, {**self.words, **more}, known=dict(self._known), free=self._free)
+        return Interpretation(self.count, {**self.words, **more}, known=dict(self._known), free=self._free)
 
     def value(self, term: Term | int, bound: Mapping[int, int] | None = None) -> int:
         """The value of a term, where bound places stand for some."""

@@ -44,7 +44,7 @@ class Sampling:
 DEFAULT = Sampling()
 
 
-class Space(Protocol):
+class ExploredLevels(Protocol):
     """The states of an exploration by level."""
 
     @property
@@ -74,7 +74,7 @@ def hashed(rows: Rows, seed: int) -> Rows:
     return hashes
 
 
-def order(space: Space, seed: int) -> Iterator[Packed]:
+def order(space: ExploredLevels, seed: int) -> Iterator[Packed]:
     """All states of a space, each once, those first that are to be audited first."""
     discovered, chosen = space.states(), by_hash(space, seed)
     seen: set[Packed] = set()
@@ -89,7 +89,7 @@ def order(space: Space, seed: int) -> Iterator[Packed]:
             yield state
 
 
-def by_hash(space: Space, seed: int) -> Iterator[Packed]:
+def by_hash(space: ExploredLevels, seed: int) -> Iterator[Packed]:
     """The candidates of all levels: of each level the one of the least hash, then of each level the next."""
     depths = np.arange(len(space.sizes), dtype=np.uint64)
     candidates = {int(depth): _by_rank(space, int(depth), seed) for depth in np.argsort(hashed(depths[:, None], seed))}
@@ -102,7 +102,7 @@ def by_hash(space: Space, seed: int) -> Iterator[Packed]:
                 yield state
 
 
-def _by_rank(space: Space, depth: int, seed: int) -> Iterator[Packed]:
+def _by_rank(space: ExploredLevels, depth: int, seed: int) -> Iterator[Packed]:
     rows = space.some(depth, CANDIDATES)
     for position in np.argsort(hashed(rows, seed), kind="stable").tolist():
         yield tuple(rows[position].tolist())

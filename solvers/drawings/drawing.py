@@ -54,7 +54,7 @@ class DrawnArrow:
 
 
 @frozen
-class Change:
+class FieldChange:
     """A field that a step changed, as text."""
 
     name: str
@@ -63,14 +63,14 @@ class Change:
 
 
 @frozen
-class Column:
+class StateColumn:
     """A state of a trace and the step that led to it."""
 
     number: int  # of the step; the initial state is 0
     action: str  # the step in words; `initial state`
     arrows: tuple[DrawnArrow, ...]  # what it draws
     strip: tuple[str, ...]  # the values in view, one for each label of the drawing
-    changes: tuple[Change, ...]  # the fields that the step changed
+    changes: tuple[FieldChange, ...]  # the fields that the step changed
     state: Mapping[str, str]  # every field as text, by path
     failing: tuple[str, ...] = ()  # conjuncts of the property that fail here; empty where it holds
     event: str = ""  # what the step reports besides the state, in words
@@ -95,7 +95,7 @@ class Drawing:
     sentence: str
     lanes: tuple[str, ...]  # names, from the top; none for states without lanes
     labels: tuple[str, ...]  # of the strip above the lanes
-    columns: tuple[Column, ...]  # the states, the initial one first
+    columns: tuple[StateColumn, ...]  # the states, the initial one first
     other: OtherRules | None = None  # how the same actions go under other rules; None where there are none
     cycle: DrawnCycle | None = None  # of a lasso, what is repeated for ever; None: it ends with the last column
 
@@ -105,7 +105,7 @@ class OtherRules:
     """The same actions under another rule set."""
 
     rules: str  # the rule set
-    columns: tuple[Column, ...]  # the states there, up to the first step that cannot be taken
+    columns: tuple[StateColumn, ...]  # the states there, up to the first step that cannot be taken
     divergence: int | None  # number of the first step that goes otherwise; None where none does
     stopped: str = ""  # why the step after the last column cannot be taken; empty where every step can
     # the fields that begin otherwise there, with their values; they count as no divergence
@@ -162,7 +162,7 @@ def _cycle(trace: Trace) -> DrawnCycle | None:
 def columns(
     initial: Any, steps: Sequence[TraceStep], legend: Legend, lanes: Sequence[str],
     failing: Mapping[int, tuple[str, ...]],
-) -> tuple[Column, ...]:  # fmt: skip
+) -> tuple[StateColumn, ...]:  # fmt: skip
     """The columns of a run.
 
     Args:
@@ -172,12 +172,12 @@ def columns(
     """
     before = fields(initial)
     texts = _texts(before)
-    drawn = [Column(0, "initial state", (), _strip(legend, texts), (), state=texts, failing=failing.get(0, ()))]
+    drawn = [StateColumn(0, "initial state", (), _strip(legend, texts), (), state=texts, failing=failing.get(0, ()))]
     for number, step in enumerate(steps, start=1):
         after = fields(step.state)
         old, texts = texts, _texts(after)
         arrows = tuple(_drawn(arrow, step, legend, before, lanes) for arrow in legend.arrows[step.action])
-        drawn.append(Column(
+        drawn.append(StateColumn(
             number, call(step.action, step.arguments), arrows, _strip(legend, texts), changes(texts, old, texts),
             state=texts,
             failing=failing.get(number, ()), event=event_text(step.event),
@@ -186,10 +186,10 @@ def columns(
     return tuple(drawn)
 
 
-def changes(names: Iterable[str], before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
+def changes(names: Iterable[str], before: Mapping[str, str], after: Mapping[str, str]) -> tuple[FieldChange, ...]:
     """The fields of these names that differ between two states, as text; one that is not there is empty."""
     texts = ((name, before.get(name, ""), after.get(name, "")) for name in names)
-    return tuple(Change(name, old, new) for name, old, new in texts if old != new)
+    return tuple(FieldChange(name, old, new) for name, old, new in texts if old != new)
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
@@ -229,7 +229,7 @@ def _lines(drawing: Drawing) -> Iterator[str]:
         yield f"    s{len(drawing.columns) - 1} -> s{drawing.cycle.start} [style=dashed, label={_quoted(again)}];"
 
 
-def _label(drawing: Drawing, column: Column) -> str:
+def _label(drawing: Drawing, column: StateColumn) -> str:
     values = [f"{label} = {value}" for label, value in zip(drawing.labels, column.strip, strict=True)]
     changes = [f"{change.name}: {change.before} → {change.after}" for change in column.changes]
     return "\n".join([str(column.number), *values, *changes, *(f"fails: {part}" for part in column.failing)])
@@ -255,7 +255,7 @@ def with_other_rules(drawing: Drawing, trace: Trace, other: Program, rules: str,
     return set_beside(drawing, columns(initial, steps, legend_of(other), drawing.lanes, {}), stopped, rules, own)
 
 
-def set_beside(drawing: Drawing, drawn: tuple[Column, ...], stopped: str, rules: str, own: str = "") -> Drawing:
+def set_beside(drawing: Drawing, drawn: tuple[StateColumn, ...], stopped: str, rules: str, own: str = "") -> Drawing:
     """The drawing with the columns of the same actions under other rules beside it.
 
     Args:
@@ -272,7 +272,7 @@ def set_beside(drawing: Drawing, drawn: tuple[Column, ...], stopped: str, rules:
     return evolve(drawing, other=OtherRules(rules, drawn, divergence, stopped, start, own))
 
 
-def _differing(ours: Column, theirs: Column) -> set[str]:
+def _differing(ours: StateColumn, theirs: StateColumn) -> set[str]:
     """The fields that are not the same in two states."""
     return {name for name in {*ours.state, *theirs.state} if ours.state.get(name) != theirs.state.get(name)}
 
@@ -332,7 +332,7 @@ def _mermaid_lines(drawing: Drawing) -> Iterator[str]:
         yield f"    Note over L0,L{len(lanes) - 1}: {_escaped('<br/>'.join(parts))}"
 
 
-def _column(drawing: Drawing, column: Column, last: int) -> Iterator[str]:
+def _column(drawing: Drawing, column: StateColumn, last: int) -> Iterator[str]:
     text = f"{column.number} {column.action}"
     if not column.arrows:
         values = [f"{label} {value}" for label, value in zip(drawing.labels, column.strip, strict=True)]
@@ -381,7 +381,7 @@ def foreign_drawing(document: Any, title: str) -> Drawing:
         before = texts[number - 1] if number else values
         action = "initial state" if number == 0 else visible(str(state.get(ACTION) or f"state {number}"))
         strip = tuple(values.get(name, "") for name in names)
-        columns.append(Column(number, action, (), strip, changes(names, before, values), state=values))
+        columns.append(StateColumn(number, action, (), strip, changes(names, before, values), state=values))
     meta = document.get("#meta")
     about = visible(str(meta.get("description", ""))) if isinstance(meta, dict) else ""
     return Drawing(

@@ -7,7 +7,7 @@ from html import escape
 
 from attrs import frozen
 
-from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnArrow, DrawnCycle
+from kraftcheck.solvers.drawings.drawing import Drawing, DrawnArrow, DrawnCycle, StateColumn
 
 CHARACTER, LINE, PAD = 6.6, 15, 8  # width of a character, height of a line of text, and the space around it, in pixels
 LANE = 46  # height of a lane
@@ -151,7 +151,7 @@ def _names(drawing: Drawing, grid: _Grid, height: float) -> Iterator[str]:
     yield "</g>"
 
 
-def _column(drawing: Drawing, column: Column, grid: _Grid) -> Iterator[str]:
+def _column(drawing: Drawing, column: StateColumn, grid: _Grid) -> Iterator[str]:
     number, middle = column.number, grid.middle(column.number)
     yield f'<g class="step" data-step="{number}"><title>{escape(f"{number}  {column.action}")}</title>'
     left, width = grid.left[number], grid.left[number + 1] - grid.left[number]

@@ -172,7 +172,7 @@ MAX_COST = 20_000  # operations of an expression, with each `for` written out
 
 
 @frozen
-class Result:
+class CheckedValue:
     """The value of a part.
 
     Attributes:
@@ -187,7 +187,7 @@ class Result:
 Names: TypeAlias = Mapping[str, Any]
 """What each name of an expression stands for: the fields of the state, and the variables of `for`."""
 
-Evaluate: TypeAlias = Callable[[Names], Result]
+Evaluate: TypeAlias = Callable[[Names], CheckedValue]
 
 
 @frozen
@@ -203,32 +203,32 @@ class Typed:
 def strict(type_: Type, operate: Callable[..., Any], *operands: Typed) -> Typed:
     """An operation that evaluates all its operands."""
 
-    def evaluate(names: Names) -> Result:
+    def evaluate(names: Names) -> CheckedValue:
         results = [operand.evaluate(names) for operand in operands]
-        return Result(all_of(*(r.defined for r in results)), operate(*(r.value for r in results)))
+        return CheckedValue(all_of(*(r.defined for r in results)), operate(*(r.value for r in results)))
 
     return Typed(type_, evaluate, all(o.total for o in operands), 1 + sum(o.cost for o in operands))
 
 
-def both(a: Result, b: Result) -> Result:
+def both(a: CheckedValue, b: CheckedValue) -> CheckedValue:
     """`a and b`: b is not evaluated where a is false."""
-    return Result(all_of(a.defined, implies(a.value, b.defined)), all_of(a.value, b.value))
+    return CheckedValue(all_of(a.defined, implies(a.value, b.defined)), all_of(a.value, b.value))
 
 
-def either(a: Result, b: Result) -> Result:
+def either(a: CheckedValue, b: CheckedValue) -> CheckedValue:
     """`a or b`: b is not evaluated where a is true."""
-    return Result(all_of(a.defined, any_of(a.value, b.defined)), any_of(a.value, b.value))
+    return CheckedValue(all_of(a.defined, any_of(a.value, b.defined)), any_of(a.value, b.value))
 
 
-def implied(a: Result, b: Result) -> Result:
+def implied(a: CheckedValue, b: CheckedValue) -> CheckedValue:
     """`implies(a, b)`: b is not evaluated where a is false."""
-    return Result(all_of(a.defined, implies(a.value, b.defined)), implies(a.value, b.value))
+    return CheckedValue(all_of(a.defined, implies(a.value, b.defined)), implies(a.value, b.value))
 
 
-def lazily(join: Callable[[Result, Result], Result], *operands: Typed) -> Typed:
+def lazily(join: Callable[[CheckedValue, CheckedValue], CheckedValue], *operands: Typed) -> Typed:
     """A connective of truths that evaluates its operands from the left, as far as they decide."""
 
-    def evaluate(names: Names) -> Result:
+    def evaluate(names: Names) -> CheckedValue:
         first, *rest = (operand.evaluate(names) for operand in operands)
         for result in rest:
             first = join(first, result)
@@ -381,16 +381,16 @@ def field_of(record: Typed, name: str) -> Typed:
     """A field of a record."""
     assert isinstance(record.type, RecordType)
 
-    def evaluate(names: Names) -> Result:
+    def evaluate(names: Names) -> CheckedValue:
         whole = record.evaluate(names)
-        return Result(whole.defined, getattr(whole.value, name))
+        return CheckedValue(whole.defined, getattr(whole.value, name))
 
     return Typed(record.type.fields[name], evaluate, record.total, record.cost + 1)
 
 
 def constant(type_: Type, value: Any) -> Typed:
     """A value that depends on no state."""
-    return Typed(type_, lambda names: Result(True, value))
+    return Typed(type_, lambda names: CheckedValue(True, value))
 
 
 def _constant(checker: Checker, node: ast.Constant) -> Typed:
@@ -406,7 +406,7 @@ def _constant(checker: Checker, node: ast.Constant) -> Typed:
 def _name(checker: Checker, node: ast.Name) -> Typed:
     name = node.id
     if name in checker.names:
-        return Typed(checker.names[name], lambda names: Result(True, names[name]))
+        return Typed(checker.names[name], lambda names: CheckedValue(True, names[name]))
     if name == NONE:
         return constant(WordType(NO_LEADER, NO_LEADER), NO_LEADER)
     raise checker.error(node, f"no field {name}; {nearest(name, checker.names, checker.listing)}")
@@ -432,10 +432,10 @@ def _conditional(checker: Checker, node: ast.IfExp) -> Typed:
         parts = f"{checker.text(node.body)} is {then.type} and {checker.text(node.orelse)} {otherwise.type}"
         raise checker.error(node, f"`if` chooses between two values of one kind: {parts}")
 
-    def evaluate(names: Names) -> Result:
+    def evaluate(names: Names) -> CheckedValue:
         c, a, b = condition.evaluate(names), then.evaluate(names), otherwise.evaluate(names)
         defined = all_of(c.defined, choose(c.value, a.defined, b.defined))
-        return Result(defined, choose(c.value, a.value, b.value))
+        return CheckedValue(defined, choose(c.value, a.value, b.value))
 
     parts_ = (condition, then, otherwise)
     return Typed(type_, evaluate, all(part.total for part in parts_), 1 + sum(part.cost for part in parts_))

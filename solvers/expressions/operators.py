@@ -32,8 +32,8 @@ from kraftcheck.solvers.expressions.checking import (
     strict,
 )
 from kraftcheck.solvers.expressions.places import (
-    Entry,
-    Loop,
+    CheckedLoop,
+    Member,
     counted,
     entries,
     equal_in_order,
@@ -106,7 +106,9 @@ def _set(checker: Checker, node: ast.Set) -> Typed:
             raise checker.error(element, f"a set holds 0..{MASK_BITS - 1}, and {checker.text(element)} may be more")
     largest = max(type_.hi for _, type_ in members)
     return strict(
-        SetType(largest + 1), lambda *values: set_of([Entry(v, True) for v in values]), *(typed for typed, _ in members)
+        SetType(largest + 1),
+        lambda *values: set_of([Member(v, True) for v in values]),
+        *(typed for typed, _ in members),
     )
 
 
@@ -329,13 +331,13 @@ def _extreme(
     return strict(type_, extreme, *(typed for typed, _ in words))
 
 
-def _loops(checker: Checker, node: ast.Call) -> tuple[list[Loop], Typed]:
+def _loops(checker: Checker, node: ast.Call) -> tuple[list[CheckedLoop], Typed]:
     """The `for`s of the argument, and its body."""
     function = checker.text(node.func)
     (argument,) = _arguments(checker, node, 1, f"{function}(b in isr for b in elr)")
     if not isinstance(argument, ast.GeneratorExp):
         raise checker.error(argument, f"it is written {function}(b in isr for b in elr)")
-    loops: list[Loop] = []
+    loops: list[CheckedLoop] = []
     for one in argument.generators:
         loops.append(loop(checker, one))
         checker = loops[-1].body

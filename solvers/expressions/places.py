@@ -16,11 +16,11 @@ from kraftcheck.model.language.terms import Term, Truth
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, apply, choose, negate, pick
 from kraftcheck.solvers.expressions.checking import (
     TRUTH,
+    CheckedValue,
     Checker,
     Evaluate,
     ListType,
     Names,
-    Result,
     Rules,
     SetType,
     TupleType,
@@ -36,25 +36,25 @@ from kraftcheck.solvers.expressions.checking import (
 
 
 @frozen
-class Entry:
+class Member:
     """A possible member: its value, and whether it is one."""
 
     value: Any
     present: Truth
 
 
-Entries: TypeAlias = Sequence[Entry]
+Entries: TypeAlias = Sequence[Member]
 
 
 def entries(value: Any, type_: Type) -> Entries:
     """The possible members of a collection in order; those of a set ascend."""
     if isinstance(type_, SetType):
-        return [Entry(number, value.has(number)) for number in range(type_.count)]
+        return [Member(number, value.has(number)) for number in range(type_.count)]
     if isinstance(type_, ListType) and hasattr(value, "slots"):
-        return [Entry(slot, negate(slot == NO_LEADER)) for slot in value.slots]
+        return [Member(slot, negate(slot == NO_LEADER)) for slot in value.slots]
     if isinstance(type_, ListType) and hasattr(value, "slot"):
-        return [Entry(value.slot, negate(value.slot == EMPTY))]
-    return [Entry(item, True) for item in value]
+        return [Member(value.slot, negate(value.slot == EMPTY))]
+    return [Member(item, True) for item in value]
 
 
 def member_type(type_: Type) -> Type | None:
@@ -87,12 +87,12 @@ def is_member(word: Any, of: Entries) -> Truth:
 
 def equal_in_order(a: Entries, b: Entries) -> Truth:
     """Whether two lists have the same members in the same order."""
-    absent = Entry(0, False)
+    absent = Member(0, False)
     pairs = itertools.zip_longest(a, b, fillvalue=absent)
     return all_of(*(_equal_entries(x, y) for x, y in pairs))
 
 
-def _equal_entries(a: Entry, b: Entry) -> Truth:
+def _equal_entries(a: Member, b: Member) -> Truth:
     neither = all_of(negate(a.present), negate(b.present))
     return any_of(neither, all_of(a.present, b.present, same(a.value, b.value)))
 
@@ -144,24 +144,24 @@ def _place(checker: Checker, node: ast.Subscript) -> Typed:
     fixed = isinstance(type_, TupleType) or type_.of is tuple
     total = whole.total and index.total and fixed and range_.lo >= 0 and range_.hi < count
 
-    def evaluate(names: Names) -> Result:
+    def evaluate(names: Names) -> CheckedValue:
         row, at = whole.evaluate(names), index.evaluate(names)
         here = _at(entries(row.value, type_), at.value)
-        return Result(all_of(row.defined, at.defined, here.present), here.value)
+        return CheckedValue(all_of(row.defined, at.defined, here.present), here.value)
 
     return Typed(item, evaluate, total, whole.cost + index.cost + (1 if known else count))
 
 
-def _at(members: Entries, index: Any) -> Entry:
+def _at(members: Entries, index: Any) -> Member:
     """The member at an index, and whether there is one."""
     if not isinstance(index, Term):
-        return members[index] if 0 <= index < len(members) else Entry(members[0].value, False)
+        return members[index] if 0 <= index < len(members) else Member(members[0].value, False)
     present: Truth = any_of(*(all_of(index == place, entry.present) for place, entry in enumerate(members)))
-    return Entry(pick([entry.value for entry in members], index, members[0].value), present)
+    return Member(pick([entry.value for entry in members], index, members[0].value), present)
 
 
 @frozen
-class Loop:
+class CheckedLoop:
     """A `for`, checked.
 
     Attributes:
@@ -180,20 +180,20 @@ class Loop:
     body: Checker
     repeats: int
 
-    def cases(self, names: Names) -> tuple[Truth, list[tuple[Names, Result]]]:
+    def cases(self, names: Names) -> tuple[Truth, list[tuple[Names, CheckedValue]]]:
         """Whether the members can be evaluated; and for each the names, with whether it is one that counts."""
         whole = self.over.evaluate(names)
-        cases: list[tuple[Names, Result]] = []
+        cases: list[tuple[Names, CheckedValue]] = []
         for member in entries(whole.value, self.type):
             inner = {**names, self.name: member.value}
-            counts = Result(True, member.present)
+            counts = CheckedValue(True, member.present)
             for condition in self.conditions:
                 counts = both(counts, condition.evaluate(inner))
             cases.append((inner, counts))
         return whole.defined, cases
 
 
-def loop(checker: Checker, node: ast.comprehension) -> Loop:
+def loop(checker: Checker, node: ast.comprehension) -> CheckedLoop:
     """The checked `for`; raises ExpressionError where it is no `for NAME in COLLECTION`, or the name is taken."""
     if not isinstance(node.target, ast.Name) or node.is_async:
         raise checker.error(node.target, "after `for` stands one name")
@@ -208,7 +208,7 @@ def loop(checker: Checker, node: ast.comprehension) -> Loop:
         )
     body = checker.within(name, item)
     conditions = tuple(body.truth(condition) for condition in node.ifs)
-    return Loop(name, over, over.type, conditions, body, repeats=most(over.type))
+    return CheckedLoop(name, over, over.type, conditions, body, repeats=most(over.type))
 
 
 def _is_range(node: ast.expr) -> bool:
@@ -226,57 +226,57 @@ def _range(checker: Checker, node: ast.expr) -> Typed:
     if not 0 < len(values) <= MAX_RANGE:
         raise checker.error(node, f"range stands for 1 to {MAX_RANGE} numbers")
     type_ = ListType(tuple, WordType(values[0], values[-1]), len(values))
-    return Typed(type_, lambda names: Result(True, tuple(values)), cost=len(values))
+    return Typed(type_, lambda names: CheckedValue(True, tuple(values)), cost=len(values))
 
 
-def quantified(loops: list[Loop], body: Typed, every: bool) -> Typed:
+def quantified(loops: list[CheckedLoop], body: Typed, every: bool) -> Typed:
     """Whether the body holds of every member, or of some."""
 
-    def evaluate(names: Names) -> Result:
+    def evaluate(names: Names) -> CheckedValue:
         return _fold(loops, names, body.evaluate, every)
 
     return Typed(TRUTH, evaluate, _total(loops, body), _repeated_cost(loops, body))
 
 
-def _fold(loops: list[Loop], names: Names, leaf: Evaluate, every: bool) -> Result:
+def _fold(loops: list[CheckedLoop], names: Names, leaf: Evaluate, every: bool) -> CheckedValue:
     if not loops:
         return leaf(names)
     defined, cases = loops[0].cases(names)
-    total = Result(defined, every)
+    total = CheckedValue(defined, every)
     for inner, counts in cases:
         here = _fold(loops[1:], inner, leaf, every)
         total = both(total, implied(counts, here)) if every else either(total, both(counts, here))
     return total
 
 
-def counted(loops: list[Loop], body: Typed) -> Typed:
+def counted(loops: list[CheckedLoop], body: Typed) -> Typed:
     """The number of members of which the body holds."""
 
-    def evaluate(names: Names) -> Result:
+    def evaluate(names: Names) -> CheckedValue:
         return _sum(loops, names, body)
 
     largest = math.prod(one.repeats for one in loops)
     return Typed(WordType(0, largest), evaluate, _total(loops, body), _repeated_cost(loops, body))
 
 
-def _sum(loops: list[Loop], names: Names, body: Typed) -> Result:
+def _sum(loops: list[CheckedLoop], names: Names, body: Typed) -> CheckedValue:
     if not loops:
         here = body.evaluate(names)
-        return Result(here.defined, choose(here.value, 1, 0))
+        return CheckedValue(here.defined, choose(here.value, 1, 0))
     defined, cases = loops[0].cases(names)
     number: Any = 0
     for inner, counts in cases:
         below = _sum(loops[1:], inner, body)
-        defined = all_of(defined, implied(counts, Result(below.defined, True)).defined)
+        defined = all_of(defined, implied(counts, CheckedValue(below.defined, True)).defined)
         number = number + choose(counts.value, below.value, 0)
-    return Result(defined, number)
+    return CheckedValue(defined, number)
 
 
-def _total(loops: list[Loop], body: Typed) -> bool:
+def _total(loops: list[CheckedLoop], body: Typed) -> bool:
     return body.total and all(one.over.total and all(c.total for c in one.conditions) for one in loops)
 
 
-def _repeated_cost(loops: list[Loop], body: Typed) -> int:
+def _repeated_cost(loops: list[CheckedLoop], body: Typed) -> int:
     """How many operations a body takes, with each `for` around it written out."""
     cost = body.cost
     for one in reversed(loops):

@@ -30,7 +30,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.program.verdict import Trace
-from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, permutation, shrink, trace_of
+from kraftcheck.solvers.reference.interpreter import (
+    BrokenProperty,
+    Integers,
+    Move,
+    Transition,
+    permutation,
+    shrink,
+    trace_of,
+)
 from kraftcheck.solvers.traces.render import call, lines
 
 CHOICES = st.integers(0, (1 << 16) - 1)  # what picks among enabled things, modulo their number; shrinks to the first
@@ -51,7 +59,7 @@ class Violation(AssertionError):
         transitions: its steps.
     """
 
-    def __init__(self, start: Any, transitions: Sequence[Transition], broken: Broken) -> None:
+    def __init__(self, start: Any, transitions: Sequence[Transition], broken: BrokenProperty) -> None:
         self.start, self.transitions, self.broken = start, tuple(transitions), broken
         self.trace: Trace = trace_of(start, transitions, broken)
         super().__init__("\n".join([f"{broken.claim} does not hold", *lines(self.trace)]))
@@ -142,7 +150,7 @@ class SystemMachine(RuleBasedStateMachine):
         if fault is not None:
             raise LeavesDomainError(self.start, [*self.transitions, transition], fault)
 
-    def _fail(self, broken: Broken | None) -> None:
+    def _fail(self, broken: BrokenProperty | None) -> None:
         if broken is not None:
             raise Violation(self.start, self.transitions, broken)
 

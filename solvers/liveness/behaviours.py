@@ -328,7 +328,7 @@ class Lasso:
 
 
 @frozen
-class Answer:
+class BehavioursAnswer:
     """The answer about one property.
 
     Attributes:
@@ -352,7 +352,7 @@ class Behaviours:
     sweeps: Sweeps
     rounds: int = MANY_ROUNDS  # of the fixpoint, after which components decide
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: Question) -> BehavioursAnswer:
         """The answer to a question."""
         begins, fair = question.begins, self.fair()
         lasso = None
@@ -361,7 +361,7 @@ class Behaviours:
         uncertain = np.zeros_like(begins)
         if lasso is None and self.sweeps.cut.any():
             uncertain = self.sweeps.reaching(self.sweeps.cut) & question.waiting
-        return Answer(question.concerned, int(np.count_nonzero(question.waiting)), lasso, uncertain)
+        return BehavioursAnswer(question.concerned, int(np.count_nonzero(question.waiting)), lasso, uncertain)
 
     def fair(self) -> Truths:
         """The states from which a behaviour stays in the region that satisfies all constraints.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
-from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
+from kraftcheck.solvers.liveness.behaviours import Behaviours, BehavioursAnswer, Lasso, Question
 from kraftcheck.solvers.liveness.constraints import GROUP, GUIDE_BYTES, TO_VISIT, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import ExploredSpace, Region, Space, Truths
@@ -38,7 +38,7 @@ SHARE = 0.5  # the share of a search's memory that liveness may take besides it;
 class LivenessFinding:
     """The result of the liveness search for one property."""
 
-    answer: Answer  # in numbers of states
+    answer: BehavioursAnswer  # in numbers of states
     trace: Trace | None  # the lasso, confirmed on ints; None: there is none
     # the depth of the shallowest state that waits, and whose behaviours may leave the bounds; None: none
     uncertain: int | None

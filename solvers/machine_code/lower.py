@@ -32,7 +32,7 @@ def depends_on(variables: Iterable[Term], terms: Sequence[Term]) -> set[int]:
     return reading
 
 
-class Scope:
+class PathValues:
     """Values of the terms emitted so far along one path of one function.
 
     A child scope sees its parent's values, which dominate it; siblings do not
@@ -44,9 +44,9 @@ class Scope:
         self._leaf = leaf
         self._values = values if values is not None else {}
 
-    def child(self, bound: dict[int, Any] | None = None) -> Scope:
+    def child(self, bound: dict[int, Any] | None = None) -> PathValues:
         """A scope for a block that this one dominates, with further terms bound to values."""
-        return Scope(self._builder, self._leaf, {**self._values, **(bound or {})})
+        return PathValues(self._builder, self._leaf, {**self._values, **(bound or {})})
 
     def emit(self, roots: Iterable[Term], unless: set[int] = frozenset()) -> None:  # type: ignore[assignment]
         """Emit what the roots need, except terms in `unless`, at the builder's position."""
@@ -166,7 +166,7 @@ def slot_reader(layout: Layout, state: Sequence[Term], words: Sequence[Any]) -> 
 
 
 def pack(b: Builder, layout: Layout, state: Sequence[Term], after: Sequence[Term], words: Sequence[Any],
-         scope: Scope) -> list[Any]:  # fmt: skip
+         scope: PathValues) -> list[Any]:  # fmt: skip
     """The packed words of the next state; unchanged fields keep their bits."""
     result = list(words)
     for slot, old, new in zip(layout.slots, state, after, strict=True):
@@ -192,7 +192,7 @@ def lower_rows(module: ir.Module, name: str, variables: Sequence[Term], roots: S
             value = b.get(source, b.add(first, places[term.index]))
             return b.trunc(value, TRUTH) if term.is_truth else value
 
-        scope = Scope(b, read)
+        scope = PathValues(b, read)
         for place, root in enumerate(roots):
             value = scope.value(root)
             widened = b.zext(value, WORD) if root.is_truth else value

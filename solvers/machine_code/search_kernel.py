@@ -15,7 +15,7 @@ from llvmlite import ir
 from kraftcheck.solvers.machine_code.backward_sweep import emit_survey, emit_sweep
 from kraftcheck.solvers.machine_code.graph_kernels import emit_liveness
 from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, Builder, begin
-from kraftcheck.solvers.machine_code.lower import Scope, pack, slot_reader
+from kraftcheck.solvers.machine_code.lower import PathValues, pack, slot_reader
 from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_judge, emit_kinds, emit_step
 from kraftcheck.solvers.machine_code.visited_table import emit_insert, emit_rehash, emit_seek, hash_words, shard_of_hash
 from kraftcheck.solvers.program.orders import Orders
@@ -92,7 +92,7 @@ def _emit_rows(module: ir.Module, program: Program, orders: Orders) -> Any:
     function, b = begin(module, "rows_of_instances", [POINTER, POINTER])
     state, block = function.args
     words = b.state(state, program.layout.words)
-    scope = Scope(b, slot_reader(program.layout, orders.state, words))
+    scope = PathValues(b, slot_reader(program.layout, orders.state, words))
     truths, numbers = _truths(b, block, orders), _numbers(b, block, orders)
     for n, conjunct in enumerate(orders.conjuncts):
         b.put(b.zext(scope.value(conjunct), WORD), truths, n)
@@ -191,7 +191,7 @@ def emit_canonical(module: ir.Module, program: Program, reduction: Reduction) ->
     function, b = begin(module, "least", [POINTER], public=True)
     place = function.args[0]
     words = b.state(place, program.layout.words)
-    scope = Scope(b, slot_reader(program.layout, program.state, words))
+    scope = PathValues(b, slot_reader(program.layout, program.state, words))
     for i, value in enumerate(pack(b, program.layout, program.state, reduction.canonical, words, scope)):
         b.put(value, place, i)
     b.ret(0)

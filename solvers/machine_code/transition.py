@@ -19,7 +19,7 @@ from llvmlite import ir
 from kraftcheck.model.language.layout import cap_of
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, Builder, Local, begin, word
-from kraftcheck.solvers.machine_code.lower import Scope, depends_on, pack, slot_reader
+from kraftcheck.solvers.machine_code.lower import PathValues, depends_on, pack, slot_reader
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.trace import Pruning
@@ -170,7 +170,14 @@ def record_claims(b: Builder, plan: FramePlan, frame: Any, first: int, occur: Se
 
 
 def record_goals(
-    b: Builder, plan: FramePlan, frame: Any, first: int, scope: Scope, terms: Sequence[Term], shown: bool, mark: Any
+    b: Builder,
+    plan: FramePlan,
+    frame: Any,
+    first: int,
+    scope: PathValues,
+    terms: Sequence[Term],
+    shown: bool,
+    mark: Any,
 ) -> None:
     """Record those of consecutive goals that occur; only the terms of those are computed that this piece has not.
 
@@ -243,10 +250,10 @@ def emit_deadlock(module: ir.Module, plan: FramePlan) -> Any:
     return function
 
 
-def state_scope(b: Builder, program: Program, state: Any) -> Scope:
+def state_scope(b: Builder, program: Program, state: Any) -> PathValues:
     """A scope whose variables are read from the packed state at the pointer."""
     words = b.state(state, program.layout.words)
-    return Scope(b, slot_reader(program.layout, program.state, words))
+    return PathValues(b, slot_reader(program.layout, program.state, words))
 
 
 class KindFunction:
@@ -293,14 +300,14 @@ class KindFunction:
             value = b.get(column, row)
         return b.trunc(value, TRUTH) if variable.is_truth else value
 
-    def _row_scope(self, outer: Scope, row: Any) -> Scope:
+    def _row_scope(self, outer: PathValues, row: Any) -> PathValues:
         pairs = zip(self._kind.variables, self._columns, strict=True)
         return outer.child({v.index: self._argument(column, row, v) for v, column in pairs})
 
     def _emit(self) -> None:
         b = self._b
         words = [b.get(self._state, i) for i in range(self._program.layout.words)]
-        scope = Scope(b, slot_reader(self._program.layout, self._program.state, words))
+        scope = PathValues(b, slot_reader(self._program.layout, self._program.state, words))
         scope.emit(self._kind.guard.values(), unless=self._by_row)
         out = b.local(self._start)
         cover = _Coverage(b, self._kind)
@@ -314,7 +321,7 @@ class KindFunction:
                 self._take_all(scope, words, first, mask, out)
         self._finish(out, cover)
 
-    def _guard_mask(self, scope: Scope, first: Any, cover: _Coverage) -> Any:
+    def _guard_mask(self, scope: PathValues, first: Any, cover: _Coverage) -> Any:
         b = self._b
         rows: Any = word(self._rows)
         if self._rows > ROWS_PER_MASK:
@@ -326,7 +333,7 @@ class KindFunction:
             mask.set(b.or_(mask.get(), b.shl(b.zext(holds, WORD), offset)))
         return mask.get()
 
-    def _guard(self, scope: Scope, row: Any, cover: _Coverage) -> Any:
+    def _guard(self, scope: PathValues, row: Any, cover: _Coverage) -> Any:
         inner = self._row_scope(scope, row)
         parts = [inner.value(part) for part in self._kind.guard.values()]
         cover.add(parts)
@@ -335,7 +342,7 @@ class KindFunction:
             holds = self._b.and_(holds, part)
         return holds
 
-    def _take_all(self, scope: Scope, words: Sequence[Any], first: Any, mask: Any, out: Local) -> None:
+    def _take_all(self, scope: PathValues, words: Sequence[Any], first: Any, mask: Any, out: Local) -> None:
         b = self._b
         with b.if_then(b.icmp_unsigned("!=", mask, 0)):
             b.put(1, self._frame, self._plan.enabled)
@@ -348,7 +355,7 @@ class KindFunction:
                 row = b.add(first, b.cttz(mask_, ir.Constant(TRUTH, 1)))
                 self._take(self._row_scope(inner, row), words, row, out)
 
-    def _take(self, scope: Scope, words: Sequence[Any], row: Any, out: Local) -> None:
+    def _take(self, scope: PathValues, words: Sequence[Any], row: Any, out: Local) -> None:
         """One transition: written out unless a field leaves its domain."""
         b, plan = self._b, self._plan
         leaves = {slot: self._leaves_domain(scope, slot) for slot in self._kind.unchecked}
@@ -366,23 +373,23 @@ class KindFunction:
             with within:
                 self._write(scope.child(), words, row, out)
 
-    def _leaves_domain(self, scope: Scope, slot: int) -> Any:
+    def _leaves_domain(self, scope: PathValues, slot: int) -> Any:
         domain = self._program.layout.slots[slot].domain
         offset = self._b.sub(self._value_after(scope, slot), domain.lo)
         return self._b.icmp_unsigned(">", offset, domain.hi - domain.lo)
 
-    def _is_side(self, scope: Scope, crossing: Crossing) -> Any:
+    def _is_side(self, scope: PathValues, crossing: Crossing) -> Any:
         """Whether a value outside the domain is on the side of a crossing: each such value is on one."""
         lo = word(self._program.layout.slots[crossing.slot].domain.lo)
         below = self._b.icmp_signed("<", self._value_after(scope, crossing.slot), lo)
         return self._b.not_(below) if crossing.above else below
 
-    def _value_after(self, scope: Scope, slot: int) -> Any:
+    def _value_after(self, scope: PathValues, slot: int) -> Any:
         after = self._kind.after[slot]
         value = scope.value(after)
         return self._b.zext(value, WORD) if after.is_truth else value
 
-    def _write(self, scope: Scope, words: Sequence[Any], row: Any, out: Local) -> None:
+    def _write(self, scope: PathValues, words: Sequence[Any], row: Any, out: Local) -> None:
         b, plan, program = self._b, self._plan, self._program
         instance = b.add(row, self._kind.first)
         broken = [b.not_(scope.value(term)) for term in self._claims]

@@ -43,7 +43,7 @@ FAULTS = (SystemFault, UntraceableRule, LayoutError)  # what is raised where the
 
 
 @frozen
-class Told:
+class MutantReport:
     """What a mutant makes of a system, before anything is explored."""
 
     mutant: SourceMutant  # the mutant
@@ -59,13 +59,13 @@ def reached(system: System, setting: Setting, mutants: Sequence[SourceMutant]) -
     return [one for one in mutants if (one.module, one.place) in joined.reached]
 
 
-def told(system: System, setting: Setting, mutant: SourceMutant) -> Told:
+def told(system: System, setting: Setting, mutant: SourceMutant) -> MutantReport:
     """What a mutant makes of a system."""
     with applied(mutant):
         try:
-            return Told(mutant, Meaning.of(trace(system, setting, graph=Graph())))
+            return MutantReport(mutant, Meaning.of(trace(system, setting, graph=Graph())))
         except Exception as error:  # a changed rule may raise whatever there is; the outcome tells it
-            return Told(mutant, None, f"{type(error).__name__}: {error}")
+            return MutantReport(mutant, None, f"{type(error).__name__}: {error}")
 
 
 def join(
@@ -176,9 +176,9 @@ class _Run:
     total: int = 0
     base: Baseline | None = None
     results: dict[str, MutantOutcome] = field(factory=dict)
-    waiting: list[Told] = field(factory=list)
+    waiting: list[MutantReport] = field(factory=list)
 
-    def explore_together(self, chunk: Sequence[Told]) -> None:
+    def explore_together(self, chunk: Sequence[MutantReport]) -> None:
         """Explore mutants in one kernel; those that are not in it wait."""
         if not chunk or self.stop.is_set():
             return
@@ -198,7 +198,7 @@ class _Run:
         self.waiting += [one for number, one in enumerate(chunk, start=1) if number in left]
         self._explore(mutations, kernel, [one for number, one in enumerate(chunk, start=1) if number not in left])
 
-    def explore_alone(self, one: Told) -> None:
+    def explore_alone(self, one: MutantReport) -> None:
         """Explore one mutant in a kernel of its own."""
         if self.stop.is_set():
             return
@@ -218,14 +218,14 @@ class _Run:
             self.base = baseline(mutations, kernel, self.budget, self.stop)
         return self.base
 
-    def _explore(self, mutations: Mutations, kernel: Kernel, members: Sequence[Told]) -> None:
+    def _explore(self, mutations: Mutations, kernel: Kernel, members: Sequence[MutantReport]) -> None:
         def told(job: int, result: MutantOutcome) -> None:
             self._tell(members[job], result)
 
         base = self.measure()
         explore_each(mutations, kernel, mutations.mutants, base, self.budget, self.stop, told, any_kill=True)
 
-    def _tell(self, one: Told, result: MutantOutcome) -> None:
+    def _tell(self, one: MutantReport, result: MutantOutcome) -> None:
         assert one.meaning is not None
         self.results[one.meaning.whole] = result
         if result != Undecided(STOPPED) and self.memory is not None:
@@ -255,7 +255,7 @@ def campaign(
     right = Meaning.of(trace(system, setting, graph=Graph()))
     run = _Run(system, setting, budget, right, memory, progress, stopping)
     every = _all_told(run, reached(system, setting, mutants))
-    new: dict[str, Told] = {}
+    new: dict[str, MutantReport] = {}
     for one in every:
         if one.meaning is not None and one.meaning.whole != right.whole:
             remembered = None if memory is None else memory.recall(right, one.meaning)
@@ -272,18 +272,18 @@ def campaign(
     return Campaign(right, run.measure().distinct, tuple((one.mutant, _outcome(run, one)) for one in every))
 
 
-def _all_told(run: _Run, met: Sequence[SourceMutant]) -> list[Told]:
-    every: list[Told] = []
+def _all_told(run: _Run, met: Sequence[SourceMutant]) -> list[MutantReport]:
+    every: list[MutantReport] = []
     for mutant in met:
         if run.stop.is_set():
-            every.append(Told(mutant, None, STOPPED))
+            every.append(MutantReport(mutant, None, STOPPED))
             continue
         run.progress(len(every), len(met), f"traced of {run.system.name}")
         every.append(told(run.system, run.setting, mutant))
     return every
 
 
-def _outcome(run: _Run, one: Told) -> MutantOutcome:
+def _outcome(run: _Run, one: MutantReport) -> MutantOutcome:
     if one.meaning is None:
         return Undecided(STOPPED) if one.refused == STOPPED else Refused(one.refused)
     if one.meaning.whole == run.right.whole:

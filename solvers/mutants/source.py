@@ -34,7 +34,7 @@ _SKIPPED = frozenset({"annotation", "returns", "decorator_list", "type_comment",
 
 
 @frozen
-class Place:
+class SyntaxPlace:
     """An expression in a function: a chain of fields, each with a position in a list or -1, from the module."""
 
     steps: tuple[tuple[str, int], ...]
@@ -73,16 +73,16 @@ def parsed(name: str) -> ast.Module:
     return ast.parse(Path(_file(_module(name))).read_bytes())
 
 
-def owners(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef, Place]]:
+def owners(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef, SyntaxPlace]]:
     """The functions and methods of a module that are in no other function, by qualified name."""
 
     def below(
         body: Iterable[ast.stmt], prefix: str, at: tuple[tuple[str, int], ...]
-    ) -> Iterator[tuple[str, ast.FunctionDef, Place]]:
+    ) -> Iterator[tuple[str, ast.FunctionDef, SyntaxPlace]]:
         for position, statement in enumerate(body):
             place = (*at, ("body", position))
             if isinstance(statement, ast.FunctionDef) and not _describes_scope(statement):
-                yield prefix + statement.name, statement, Place(place)
+                yield prefix + statement.name, statement, SyntaxPlace(place)
             elif isinstance(statement, ast.ClassDef):
                 yield from below(statement.body, f"{prefix}{statement.name}.", place)
 
@@ -95,7 +95,9 @@ def _describes_scope(function: ast.FunctionDef) -> bool:
     return parameters == ["setting"] and not _gives(function, "list[Action]", "Sequence[Action]")
 
 
-def expressions(owner: ast.FunctionDef, at: Place, tests: bool = False) -> Iterator[tuple[ast.expr, Place, Around]]:
+def expressions(
+    owner: ast.FunctionDef, at: SyntaxPlace, tests: bool = False
+) -> Iterator[tuple[ast.expr, SyntaxPlace, Around]]:
     """The expressions that a function computes, each before its parts; no annotations, or texts.
 
     Args:
@@ -105,9 +107,9 @@ def expressions(owner: ast.FunctionDef, at: Place, tests: bool = False) -> Itera
     """
     around, truths = Around(_names(owner), _gives(owner, "Conjuncts", "dict[str, Truth]")), set[int]()
 
-    def below(node: ast.AST, place: tuple[tuple[str, int], ...]) -> Iterator[tuple[ast.expr, Place, Around]]:
+    def below(node: ast.AST, place: tuple[tuple[str, int], ...]) -> Iterator[tuple[ast.expr, SyntaxPlace, Around]]:
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
-            yield node, Place(place), within_function(around, node, frozenset(truths))
+            yield node, SyntaxPlace(place), within_function(around, node, frozenset(truths))
         truths.update(id(part) for part in truths_within(node))
         if tests and isinstance(node, ast.comprehension):
             truths.update(map(id, node.ifs))
@@ -138,7 +140,7 @@ def _names(owner: ast.FunctionDef) -> dict[str, str]:
     return bound | told
 
 
-def expression_at(tree: ast.Module, place: Place) -> tuple[ast.AST, str, int, ast.expr, Around]:
+def expression_at(tree: ast.Module, place: SyntaxPlace) -> tuple[ast.AST, str, int, ast.expr, Around]:
     """The expression at a place of a tree: what holds it, field and position there, itself, its surroundings."""
     holder: ast.AST = tree
     node: ast.AST = tree
@@ -230,7 +232,7 @@ class SourceMutant:
     before: str
     after: str
     rules: tuple[str, ...]  # ids of the rules that are noted on the function
-    place: Place  # where the expression is
+    place: SyntaxPlace  # where the expression is
     choice: int  # which of the operator's changes of that expression it is
 
     @property
@@ -326,7 +328,7 @@ def _of_module(name: str) -> tuple[SourceMutant, ...]:
 
 AT = "__mutant_at__"
 
-Site = tuple[str, Place]
+Site = tuple[str, SyntaxPlace]
 
 
 class _NoChoiceError(Exception):
@@ -361,7 +363,7 @@ class Joined:
     @contextmanager
     def installed(self) -> Iterator[None]:
         """The rules with these mutants, for what is traced meanwhile."""
-        by_module: dict[str, dict[Place, list[int]]] = {}
+        by_module: dict[str, dict[SyntaxPlace, list[int]]] = {}
         for number, mutant in self.numbers.items():
             by_module.setdefault(mutant.module, {}).setdefault(mutant.place, []).append(number)
         with ExitStack() as stack:
@@ -426,10 +428,12 @@ def _is_symbolic(value: Any) -> bool:
     return names is not None and any(_is_symbolic(getattr(value, name)) for name in names)
 
 
-def _with_calls(module: str, places: Mapping[Place, Sequence[int]], numbers: Mapping[int, SourceMutant]) -> ast.Module:
+def _with_calls(
+    module: str, places: Mapping[SyntaxPlace, Sequence[int]], numbers: Mapping[int, SourceMutant]
+) -> ast.Module:
     """The tree of a module in which each of these expressions is a call of `Joined._at`."""
     tree = copy.deepcopy(parsed(module))
-    changes: dict[Place, list[ast.expr]] = {}
+    changes: dict[SyntaxPlace, list[ast.expr]] = {}
     for place, members in places.items():
         _, _, _, node, around = expression_at(tree, place)
         for number in members:

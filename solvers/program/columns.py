@@ -31,7 +31,7 @@ NUMBER, TRUTH, SET, SLOT, ONE = "number", "truth", "set", "slot", "one"
 
 
 @frozen
-class Spelling:
+class ColumnSpelling:
     """How the values of a field are told in tables, as traces tell them."""
 
     kind: str = NUMBER  # what it holds
@@ -40,7 +40,7 @@ class Spelling:
     none: int | None = None
 
 
-def spellings(layout: Layout) -> dict[str, Spelling]:
+def spellings(layout: Layout) -> dict[str, ColumnSpelling]:
     """The spelling of each field, by its path."""
     return dict(_spelled(layout.shape, ""))
 
@@ -50,17 +50,17 @@ def set_slots(layout: Layout) -> frozenset[str]:
     return frozenset(path for path, told in _spelled(layout.shape, "") if told.kind == SET)
 
 
-def _spelled(value: Any, path: str) -> Iterator[tuple[str, Spelling]]:
+def _spelled(value: Any, path: str) -> Iterator[tuple[str, ColumnSpelling]]:
     """The spellings below a path, which is as `kraftcheck.model.language.layout.leaves` has it."""
     if isinstance(value, BrokerSet):
-        yield path, Spelling(SET)
+        yield path, ColumnSpelling(SET)
     elif isinstance(value, AtMostOne):
-        yield path, Spelling(ONE, none=EMPTY)
+        yield path, ColumnSpelling(ONE, none=EMPTY)
     elif isinstance(value, Replicas):
-        yield from ((f"{path}[{at}]", Spelling(SLOT, none=NO_LEADER)) for at in range(len(value.slots)))
+        yield from ((f"{path}[{at}]", ColumnSpelling(SLOT, none=NO_LEADER)) for at in range(len(value.slots)))
     elif isinstance(value, DirectoryMap):
         for below, domain in leaves(value.slots, path):
-            yield below, Spelling(names=_names(domain, local_name))
+            yield below, ColumnSpelling(names=_names(domain, local_name))
     elif isinstance(value, tuple):
         for at, item in enumerate(value):
             yield from _spelled(item, f"{path}[{at}]")
@@ -77,9 +77,9 @@ def _names(domain: Any, name: Callable[[int], object]) -> tuple[str, ...]:
     return tuple(str(name(value)) for value in range(domain.lo, domain.hi + 1)) if isinstance(domain, Range) else ()
 
 
-def _of_domain(domain: Any, path: str) -> Spelling:
+def _of_domain(domain: Any, path: str) -> ColumnSpelling:
     if isinstance(domain, Flag):
-        return Spelling(TRUTH)
+        return ColumnSpelling(TRUTH)
     if isinstance(domain, Range) and domain.names is not None:
-        return Spelling(names=_names(domain, domain.names))
-    return Spelling(none=NO_LEADER if path.endswith("leader") and domain.lo <= NO_LEADER else None)
+        return ColumnSpelling(names=_names(domain, domain.names))
+    return ColumnSpelling(none=NO_LEADER if path.endswith("leader") and domain.lo <= NO_LEADER else None)

@@ -49,7 +49,7 @@ class Transition:
 
 
 @frozen
-class Broken:
+class BrokenProperty:
     """A property that does not hold."""
 
     claim: str  # its id
@@ -167,14 +167,14 @@ class Integers:
                     return Move(number, row)
         return None
 
-    def broken(self, state: Any, step: Step | None) -> list[Broken]:
+    def broken(self, state: Any, step: Step | None) -> list[BrokenProperty]:
         """The safety properties that a state, and the step that led to it, break."""
         broken = []
         for claim in self.of_kind("always", "step"):
             parts = claim.parts(state) if claim.kind == "always" else self._parts(claim, state, step)
             failing = tuple(name for name, part in parts.items() if not part)
             if failing:
-                broken.append(Broken(claim.id, claim.kind, failing))
+                broken.append(BrokenProperty(claim.id, claim.kind, failing))
         return broken
 
     def _parts(self, claim: Property, state: Any, step: Step | None) -> Mapping[str, Any]:
@@ -194,11 +194,11 @@ class Integers:
         quiescent = constrained(self.system).quiescent
         return quiescent is not None and bool(all_of(quiescent(state)))
 
-    def deadlock(self, state: Any) -> Broken | None:
+    def deadlock(self, state: Any) -> BrokenProperty | None:
         """The deadlock of a state without an enabled instance, unless it is quiescent."""
         if self.may_rest(state) or next(self.enabled(state), None) is not None:
             return None
-        return Broken(DEADLOCK, DEADLOCK, ())
+        return BrokenProperty(DEADLOCK, DEADLOCK, ())
 
 
 def _spanned(values: Sequence[Any]) -> Any:
@@ -234,7 +234,7 @@ def permutation(count: int, choice: int) -> Iterator[int]:
     return (n for n in ((start + step * i) % prime for i in range(prime)) if n < count)
 
 
-def trace_of(initial: Any, transitions: Sequence[Transition], broken: Broken) -> Trace:
+def trace_of(initial: Any, transitions: Sequence[Transition], broken: BrokenProperty) -> Trace:
     """A run as a trace of what it breaks."""
     steps = tuple(transition.trace_step() for transition in transitions)
     return Trace(initial, steps, broken.claim, broken.kind, broken.failing)
@@ -252,7 +252,7 @@ class BrokenRun:
 
     start: Any  # the state it begins in
     transitions: tuple[Transition, ...]  # its steps
-    broken: Broken  # what it breaks
+    broken: BrokenProperty  # what it breaks
 
     @property
     def moves(self) -> tuple[Move, ...]:
@@ -277,7 +277,7 @@ class _Shrinker:
         matches = [claim for claim in self.engine.of_kind(*KINDS) if claim.id == self.claim]
         self._property = matches[0] if matches else None
 
-    def broken(self, transition: Transition | None, state: Any) -> Broken | None:
+    def broken(self, transition: Transition | None, state: Any) -> BrokenProperty | None:
         """The violation of the claim, or witness of the goal, in a state and the step to it; None if there is none."""
         claim = self._property
         if claim is None:
@@ -287,7 +287,7 @@ class _Shrinker:
             return next((one for one in self.engine.broken(state, None) if one.claim == self.claim), None)
         failing = claim.failing(transition.step if on_step and transition is not None else state)
         is_goal = claim.kind in GOALS
-        return Broken(claim.id, claim.kind, failing) if bool(failing) != is_goal else None
+        return BrokenProperty(claim.id, claim.kind, failing) if bool(failing) != is_goal else None
 
     def step(self, state: Any, move: Move) -> Transition | None:
         """The step, if it is enabled and stays within the domains."""
@@ -420,7 +420,9 @@ def shrink(
     """
     if claim != DEADLOCK and claim not in {claim_.id for claim_ in engine.of_kind(*KINDS)}:
         raise ValueError(f"{engine.system.name} has no safety property or goal {claim!r}")
-    replay = _Shrinker(engine, claim, tuple(starts), BrokenRun(start, (), Broken(claim, "", ())), len(moves) + 1)
+    replay = _Shrinker(
+        engine, claim, tuple(starts), BrokenRun(start, (), BrokenProperty(claim, "", ())), len(moves) + 1
+    )
     run = replay.attempt(start, moves)
     if run is None:
         raise ValueError(f"the run does not break {claim}")

@@ -20,7 +20,7 @@ from kraftcheck.solvers.search.visited import NO_PARENT, CandidateBuffers, Count
 
 
 @define(eq=False)
-class Round:
+class ExpansionRound:
     """Some chunks of a level, and their candidates."""
 
     number: int
@@ -68,16 +68,16 @@ class Rounds:
     # count, chunks: rounds of the level, and most chunks of one
     count: int
     chunks: int
-    make: Callable[[int], Round]  # makes a round by its number
-    expand: Callable[[int, Round, int], None]  # expands a chunk: (thread, round, chunk)
-    insert: Callable[[Round, int], None]  # inserts what a round has for a shard
+    make: Callable[[int], ExpansionRound]  # makes a round by its number
+    expand: Callable[[int, ExpansionRound, int], None]  # expands a chunk: (thread, round, chunk)
+    insert: Callable[[ExpansionRound, int], None]  # inserts what a round has for a shard
     # called for each round once it is inserted, in order; true: no further round shall begin
-    end: Callable[[Round], bool]
+    end: Callable[[ExpansionRound], bool]
     is_stopped: Callable[[], bool]  # whether what has not begun shall be left out
     report: Callable[[], None]  # called by the caller's thread from time to time, when rounds have ended
     ahead: int  # rounds that may be expanded while one is inserted: 1, or 0
     _lead: int = 0
-    _begun: list[Round] = field(factory=list)
+    _begun: list[ExpansionRound] = field(factory=list)
     _ended: int = 0
     _report_due: bool = False
     _failed: bool = False
@@ -120,7 +120,7 @@ class Rounds:
             self._report_due = False
             self.report()
 
-    def _awaited(self, number: int, condition: Callable[[], bool]) -> Round | None:
+    def _awaited(self, number: int, condition: Callable[[], bool]) -> ExpansionRound | None:
         """A round, once a condition holds; None where it is not begun."""
         with self._state:
             self._state.wait_for(lambda: self._failed or number >= self.count or condition())
@@ -297,7 +297,7 @@ class Search:
                 piece.records[shard, : len(rows), :-1] = rows
                 piece.records[shard, : len(rows), -1] = mark
                 piece.counts[shard] = len(rows)
-        seeds = Round(0, np.empty((1, 0, 2), dtype=np.int64), 1)
+        seeds = ExpansionRound(0, np.empty((1, 0, 2), dtype=np.int64), 1)
         seeds.batches[0].extend(pieces)
         for shard in seeds.count():
             self._insert(seeds, shard)
@@ -311,17 +311,17 @@ class Search:
         if self.orders is not None:
             self.orders.ends[:] = ends
 
-        def make(number: int) -> Round:
+        def make(number: int) -> ExpansionRound:
             first = starts + number * self._chunks * self._slice
             size = min(self._chunks, chunks - number * self._chunks)
             cuts = first + self._slice * np.arange(size + 1)[:, np.newaxis]
             bounds = np.minimum(cuts, stops)
-            return Round(number, np.stack([bounds[:-1], bounds[1:]], axis=2), size)
+            return ExpansionRound(number, np.stack([bounds[:-1], bounds[1:]], axis=2), size)
 
-        def expand(thread: int, one: Round, chunk: int) -> None:
+        def expand(thread: int, one: ExpansionRound, chunk: int) -> None:
             self._expand_chunk(thread, one, chunk, judge_only=judge_only)
 
-        def end(one: Round) -> bool:
+        def end(one: ExpansionRound) -> bool:
             self._end_round(one)
             self.queue = int(np.maximum(stops - starts - (one.number + 1) * self._chunks * self._slice, 0).sum())
             return self.cut is not None or self._limit(unfinished=True) is not None
@@ -341,7 +341,7 @@ class Search:
         refuted = not self.kernel.plan.goals.issuperset(self.claims)
         return self.limits.reached(self.stop, self.distinct if unfinished else -1, refuted)
 
-    def _expand_chunk(self, thread: int, one: Round, chunk: int, *, judge_only: bool) -> None:
+    def _expand_chunk(self, thread: int, one: ExpansionRound, chunk: int, *, judge_only: bool) -> None:
         """Expand a chunk into as many candidate buffers as it takes."""
         frame, plan = self.buffers[thread].frame, self.kernel.plan
         frame[plan.shard] = frame[plan.index] = 0
@@ -372,12 +372,12 @@ class Search:
             for claim in np.flatnonzero(piece.claims).tolist():
                 self.claims.setdefault(claim, int(piece.claims[claim]) - 1)
 
-    def _insert(self, one: Round, shard: int) -> None:
+    def _insert(self, one: ExpansionRound, shard: int) -> None:
         """Insert the candidates that a round has for a shard; a full shard cuts the search."""
         if not self.store.shards[shard].insert(*one.candidates, shard):
             self.cut = self._memory_cut()
 
-    def _end_round(self, one: Round) -> None:
+    def _end_round(self, one: ExpansionRound) -> None:
         """Note the claims of a round that is inserted, and take its buffers back.
 
         Not sooner: whether a further round begins must not depend on how far the next one is.

@@ -286,7 +286,7 @@ class _Tables:
         """The tables."""
         instances = list(self.made.instances())
         footprints = [self.footprint(one) for one in instances]
-        writers, readers = _Table(f.writes for f in footprints), _Table(f.reads for f in footprints)
+        writers, readers = _InstanceBits(f.writes for f in footprints), _InstanceBits(f.reads for f in footprints)
         dependent = tuple(
             writers.touching(one.reads) | writers.touching(one.writes) | readers.touching(one.writes) | 1 << n
             for n, one in enumerate(footprints)
@@ -319,7 +319,7 @@ class _Tables:
         return self.made.of_state(truths if program.within is None else [*truths, program.within])
 
 
-class _Table:
+class _InstanceBits:
     """Which instances have which bits of which variable."""
 
     def __init__(self, all_bits: Iterable[Mapping[int, int]]) -> None:

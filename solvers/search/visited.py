@@ -62,7 +62,7 @@ _MOST_STATES = NO_PARENT // SHARDS
 _PAGE_ROWS = 4096  # rows are a multiple of it, so that no two shards write to the same page
 
 
-class Shard:
+class VisitedShard:
     """One part of the visited set.
 
     Attributes:
@@ -184,7 +184,7 @@ class VisitedSet:
         budget = memory // SHARDS
         wanted = min(_MOST_STATES, max(_LEAST_ROWS, budget // row_bytes(kernel))) + BATCH
         rows, states, parents, actions = _reserve_rows(kernel.geometry.words, wanted)
-        self.shards = [Shard(kernel, budget, states[n], parents[n], actions[n]) for n in range(SHARDS)]
+        self.shards = [VisitedShard(kernel, budget, states[n], parents[n], actions[n]) for n in range(SHARDS)]
         self.room = rows * SHARDS if rows < wanted else None
         self.ends: list[list[int]] = []
 

@@ -18,7 +18,7 @@ Packed = tuple[int, ...]
 
 
 @frozen
-class Node:
+class StateNode:
     """A state of a neighbourhood."""
 
     packed: Packed
@@ -44,7 +44,7 @@ class Neighbourhood:
     """The nearest states that can follow a state."""
 
     program: Program
-    nodes: tuple[Node, ...]  # the first state, then by distance
+    nodes: tuple[StateNode, ...]  # the first state, then by distance
     edges: tuple[Edge, ...]  # every step between two of the nodes
 
     @property
@@ -80,7 +80,7 @@ def neighbourhood(program: Program, engine: StateEngine, first: Sequence[int], l
                 origins.append((number, instance))
                 distances.append(distances[number] + 1)
     nodes = tuple(
-        Node(packed, distances[number], origins[number], *_broken(plan, reports[number]),
+        StateNode(packed, distances[number], origins[number], *_broken(plan, reports[number]),
              open=any(after not in numbers for _, after in reports[number].after))
         for number, packed in enumerate(waiting)
     )  # fmt: skip
@@ -106,7 +106,7 @@ class UnknownField(ValueError):
 
 
 @frozen
-class Group:
+class NodeGroup:
     """The states of a neighbourhood that agree in the chosen fields."""
 
     nearest: int  # number of its node with the least distance
@@ -131,7 +131,7 @@ class GroupEdge:
 class Grouped:
     """The groups in order of their distance, the one of the first state first, and the steps between them."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[NodeGroup, ...]
     edges: tuple[GroupEdge, ...]
 
 
@@ -155,10 +155,10 @@ def grouped(around: Neighbourhood, names: Sequence[str]) -> Grouped:
     return Grouped(groups, tuple(GroupEdge(*ends, tuple(several)) for ends, several in actions.items()))
 
 
-def _group(around: Neighbourhood, numbers: Sequence[int], names: Sequence[str]) -> Group:
+def _group(around: Neighbourhood, numbers: Sequence[int], names: Sequence[str]) -> NodeGroup:
     nodes = [around.nodes[number] for number in numbers]
     state = fields(around.program.layout.unpack(nodes[0].packed)) if names else {}
-    return Group(
+    return NodeGroup(
         numbers[0], nodes[0].distance, len(nodes), {name: show(state[name], name) for name in names},
         tuple(dict.fromkeys(id_ for node in nodes for id_ in node.broken)),
         breaking=tuple(dict.fromkeys(id_ for node in nodes for id_ in node.breaking)),
@@ -194,27 +194,27 @@ SWEEPS = 4  # how often the order in the layers is improved
 
 
 @frozen
-class Place:
+class GroupPlace:
     """Where a group stands: its column from the left, and its row from the middle, which is 0."""
 
     column: int
     row: float
 
 
-def places(drawn: Grouped) -> tuple[Place, ...]:
+def places(drawn: Grouped) -> tuple[GroupPlace, ...]:
     """A place for each group; layers run from left to right."""
     layers: dict[int, list[int]] = {}
     for number, group in enumerate(drawn.groups):
         layers.setdefault(group.distance, []).append(number)
     _order(list(layers.values()), drawn)
-    found, column = dict[int, Place](), 0
+    found, column = dict[int, GroupPlace](), 0
     for layer in layers.values():
         columns = -(-len(layer) // ROWS)
         height = -(-len(layer) // columns)
         for position, number in enumerate(layer):
             offset, row = divmod(position, height)
             rows = min(height, len(layer) - offset * height)
-            found[number] = Place(column + offset, row - (rows - 1) / 2)
+            found[number] = GroupPlace(column + offset, row - (rows - 1) / 2)
         column += columns
     return tuple(found[number] for number in range(len(drawn.groups)))
 

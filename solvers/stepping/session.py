@@ -76,7 +76,7 @@ class StepRefused(ValueError):
 
 
 @frozen
-class Choice:
+class EnabledInstance:
     """An action instance in some state."""
 
     instance: int  # its number in the program; the same in every state
@@ -146,7 +146,7 @@ class Session:
         return self.steps[-1].state if self.steps else self.initial
 
     @cached_property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[EnabledInstance, ...]:
         """Every action instance, in the program's order, with the conjuncts that disable it in the present state."""
         return tuple(
             _choice(kind.action, kind.first + place, arguments, self.state)
@@ -155,12 +155,12 @@ class Session:
         )
 
     @property
-    def enabled(self) -> tuple[Choice, ...]:
+    def enabled(self) -> tuple[EnabledInstance, ...]:
         """The action instances whose guard is true."""
         return tuple(choice for choice in self.choices if choice.enabled)
 
     @property
-    def disabled(self) -> tuple[Choice, ...]:
+    def disabled(self) -> tuple[EnabledInstance, ...]:
         """The action instances whose guard is false."""
         return tuple(choice for choice in self.choices if not choice.enabled)
 
@@ -239,9 +239,9 @@ class Session:
         return itf.document(self.trace(), self.program, system, rules, shortest=False)
 
 
-def _choice(action: Action, instance: int, arguments: Mapping[str, Any], state: Any) -> Choice:
+def _choice(action: Action, instance: int, arguments: Mapping[str, Any], state: Any) -> EnabledInstance:
     failing = tuple(name for name, part in action.guards(state, arguments).items() if not part)
-    return Choice(instance, action.name, arguments, failing)
+    return EnabledInstance(instance, action.name, arguments, failing)
 
 
 def _beyond(program: Program, state: Any, instance: int) -> str:

@@ -159,7 +159,7 @@ RESERVED = frozenset({
 
 
 @frozen
-class Definitions:
+class SharedTerms:
     """Terms as text: shared terms by name, and the roots in terms of them."""
 
     # name and text of each shared term, in an order in which each uses earlier ones only
@@ -175,7 +175,7 @@ class Definitions:
         return "\n".join(f"{indent}{line}" for line in [*lines, body])
 
 
-def written(roots: Sequence[Term], names: Mapping[int, str], earlier: Definitions | None = None) -> Definitions:
+def written(roots: Sequence[Term], names: Mapping[int, str], earlier: SharedTerms | None = None) -> SharedTerms:
     """Terms as text.
 
     Args:
@@ -198,7 +198,7 @@ def written(roots: Sequence[Term], names: Mapping[int, str], earlier: Definition
                 definitions.append((name, text))
             text = name
         texts[term.index] = text
-    return Definitions(tuple(definitions), tuple(texts[root.index] for root in roots))
+    return SharedTerms(tuple(definitions), tuple(texts[root.index] for root in roots))
 
 
 def _text(term: Term, texts: Mapping[int, str], names: Mapping[int, str]) -> str:

@@ -69,7 +69,7 @@ def readable(trace: Callable[[], Program], name: str, about: str) -> Module:
 
 
 @frozen
-class _Field:
+class _Variable:
     """A variable of the module: a leaf of the state, or a function of the leaves of a tuple."""
 
     name: str
@@ -81,7 +81,7 @@ class _Field:
         return self.name + prime + (f"[{self.slots.index(place)}]" if self.is_function else "")
 
 
-def _fields(program: Program) -> list[_Field]:
+def _fields(program: Program) -> list[_Variable]:
     """The variables of the module."""
     by_path: dict[str, list[int]] = {}
     for place, slot in enumerate(program.layout.slots):
@@ -93,7 +93,7 @@ def _fields(program: Program) -> list[_Field]:
     for path in by_path:
         names.append(identifier(path, names))
     places = by_path.values()
-    return [_Field(name, tuple(slots), len(slots) > 1) for name, slots in zip(names, places, strict=True)]
+    return [_Variable(name, tuple(slots), len(slots) > 1) for name, slots in zip(names, places, strict=True)]
 
 
 class _Readable(Writer):
@@ -217,7 +217,7 @@ class _Readable(Writer):
             yield f"{space}/\\ {one.name} = {self._whole(one, [texts[place] for place in one.slots])}"
         yield ""
 
-    def _whole(self, one: _Field, texts: Sequence[str]) -> str:
+    def _whole(self, one: _Variable, texts: Sequence[str]) -> str:
         """The value of a variable, of the values of its leaves."""
         if not one.is_function:
             return texts[0]
@@ -347,11 +347,11 @@ class _Readable(Writer):
         names = self.parameters[kind.action.name]
         return self.actions[kind.action.name] + part + (f"({', '.join(names)})" if names else "")
 
-    def _changed(self, kind: Kind) -> list[_Field]:
+    def _changed(self, kind: Kind) -> list[_Variable]:
         state = self.program.state
         return [one for one in self.fields if any(kind.after[place] is not state[place] for place in one.slots)]
 
-    def _new_value(self, kind: Kind, one: _Field, column: int) -> str:
+    def _new_value(self, kind: Kind, one: _Variable, column: int) -> str:
         """The next value of a variable."""
         before, after = ([terms[place] for place in one.slots] for terms in (self.program.state, kind.after))
         sort = self._sort(one.slots[0])

@@ -19,7 +19,7 @@ from kraftcheck.ci.logs.format.segments import MAX_EXPANDED
 from kraftcheck.ci.logs.releases import NEWEST_LEVELS, line_of
 from kraftcheck.ci.logs.report import NON_CONFORMANT
 from kraftcheck.ci.run.formats import MOST_BYTES as MOST_SARIF
-from kraftcheck.ci.run.formats import Limits
+from kraftcheck.ci.run.formats import ReportLimits
 from kraftcheck.ci.run.reports import MOST_ANNOTATIONS
 from kraftcheck.ci.spark.jobs import SMALL, VISITED_BYTES
 from kraftcheck.ci.spark.tasks import MEMO_BYTES
@@ -222,7 +222,10 @@ LIMITS = (
     *(("how-to/testing.md", f"| {one.max_examples} | {one.stateful_step_count} |") for one in PROFILES.values()),
     ("reference/conformance.md", f"Sequences of about {LENGTH} requests are drawn"),
     ("reference/expressions.md", f"{MAX_LENGTH:,} characters, {MAX_DEPTH} levels of nesting, or {MAX_COST:,} op"),
-    ("reference/file-formats.md", f"{Limits().results:,} results, {Limits().steps:,} steps in a thread flow"),
+    (
+        "reference/file-formats.md",
+        f"{ReportLimits().results:,} results, {ReportLimits().steps:,} steps in a thread flow",
+    ),
     ("reference/file-formats.md", f"steps in a thread flow, {MOST_SARIF // 10**6} MB compressed"),
     ("reference/file-formats.md", f"GitHub shows {MOST_ANNOTATIONS} of a step"),
     ("reference/language.md", f"A whole state has at most {WORD_BITS * MAX_WORDS} bits."),

@@ -195,7 +195,7 @@ MUTANTS = (
            "ci.dataset.disk:DiskRunner._catch_up", "if self._levels > len(level.visited):", "if False:",
            ONLY_COMMITTED, (JobFailedError,)),
     Mutant("split-places-meet", "The backward search names another state than the one that it means.",
-           "ci.dataset.backward.arcs:Numbering.places", "own, at - before[own]", "own, at - before[own] + 1",
+           "ci.dataset.backward.arcs:StateNumbering.places", "own, at - before[own]", "own, at - before[own] + 1",
            RECOVERY, (DamagedLevelError,), slow=True),
     Mutant("object-replaced-anyway", "An object is replaced though it has changed since it was read.",
            "ci.dataset.store.stores:S3Path.put_instead", '{"e_tag": version}', '"overwrite"', ONCE),

@@ -12,7 +12,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from kraftcheck.ci.systems.lookup import Entry, entries, every_property, find_system, names_in
+from kraftcheck.ci.systems.lookup import RuleEntry, entries, every_property, find_system, names_in
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.citations import (
@@ -135,7 +135,7 @@ def test_an_entry_shows_its_file_from_where_one_stands(tmp_path: Path) -> None:
     """Below the folder where one stands a file is shown relative to it, elsewhere in full."""
     entry = RULES[0]
     assert entry.shown_file(entry.file.parent) == entry.file.name
-    moved: Entry = attrs.evolve(entry, file=entry.file)
+    moved: RuleEntry = attrs.evolve(entry, file=entry.file)
     assert moved.shown_file(tmp_path) == str(entry.file)
 
 

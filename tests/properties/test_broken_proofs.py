@@ -12,8 +12,8 @@ from attrs import evolve
 from kraftcheck.ci.prove import broken
 from kraftcheck.ci.prove import broken as bugs_z3
 from kraftcheck.ci.prove.broken import (
+    BoundedScope,
     BrokenProofRow,
-    Place,
     answer_there,
     attempt,
     attempt_any,
@@ -96,7 +96,7 @@ def test_every_row_of_the_matrix_is_asked_or_has_a_reason() -> None:
 def test_a_row_asks_where_the_matrix_shows_it() -> None:
     """Beside the scopes of the proofs a row has the scope and the bounds of the matrix, and its right rules."""
     assert row_of("abandoned-assignments-accepted", "directories").places() == [
-        *broken.of_proofs("directories"), broken.Place("tiny", {"copies": 1}),
+        *broken.of_proofs("directories"), broken.BoundedScope("tiny", {"copies": 1}),
     ]  # fmt: skip
     neglected = row_of("switched-off-elr-is-neglected", "elections")
     assert (neglected.base, neglected.rules) == (
@@ -219,7 +219,7 @@ def test_runs_are_looked_for_where_the_matrix_shows_a_variant() -> None:
     """A variant that refutes nothing where proofs are made is explored with the bounds of its defect as well."""
     (row,) = (one for one in of_any(["alter-partition-ignores-directories"]) if one.system == "directories")
     *proofs, last = places(row)
-    assert proofs == [Place(scope, bounds) for scope, bounds in ANY_PLACES["directories"]]
+    assert proofs == [BoundedScope(scope, bounds) for scope, bounds in ANY_PLACES["directories"]]
     assert (last.scope, last.bounds["moves"]) == ("small", 1)
 
 

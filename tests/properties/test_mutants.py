@@ -35,7 +35,7 @@ from kraftcheck.properties.register.mutants import (
     LEFT,
     OPERATOR_JUDGEMENTS,
     TABLES,
-    Table,
+    MutantTable,
 )
 from kraftcheck.solvers.mutants.campaign import reached
 from kraftcheck.solvers.mutants.explore import Killed, Survived, explain
@@ -62,7 +62,7 @@ def recorded(part: TablePart) -> dict[Key, MutantRow]:
     return {key(row.mutant): row for row in part.rows}
 
 
-def of_table(table: Table) -> tuple[Subject, Mutations]:
+def of_table(table: MutantTable) -> tuple[Subject, Mutations]:
     """A table's system with its mutants."""
     chosen = subject(table.system, table.scope, table.bounds, "fixed")
     return chosen, mutate(chosen.system, chosen.setting, LEFT)
@@ -78,7 +78,7 @@ def test_every_table_is_there_whole() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.system)
-def test_every_mutant_is_in_the_table(table: Table) -> None:
+def test_every_mutant_is_in_the_table(table: MutantTable) -> None:
     """The table has a row for each mutant of each system, and no other; every survivor is judged, none by default."""
     chosen, mutations = of_table(table)
     part = PARTS[table.system]
@@ -94,7 +94,7 @@ def test_every_mutant_is_in_the_table(table: Table) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.system)
-def test_a_row_quotes_the_properties_as_they_are(table: Table) -> None:
+def test_a_row_quotes_the_properties_as_they_are(table: MutantTable) -> None:
     """The sentences in the table are those of the properties today, and each row names properties of its part."""
     chosen, _ = of_table(table)
     part = PARTS[table.system]

@@ -22,7 +22,7 @@ from kraftcheck.solvers.machine_code import lower
 from kraftcheck.solvers.machine_code.objectcode import ObjectCache
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.levels import Round
+from kraftcheck.solvers.search.levels import ExpansionRound
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.smt.z3terms import Z3Reader as Z3Reader
 from kraftcheck.solvers.traces.render import BrokenTrace
@@ -284,16 +284,16 @@ def test_a_word_of_the_language_that_is_wrong_is_caught(
 
 def test_a_state_that_the_engine_loses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that forgets the last candidate of a round disagrees."""
-    right = Round.count
+    right = ExpansionRound.count
 
-    def losing(self: Round) -> Sequence[int]:
+    def losing(self: ExpansionRound) -> Sequence[int]:
         for piece in self.pieces[-1:] if self.ranges.size else ():
             filled = piece.counts.nonzero()[0]
             if len(filled):
                 piece.counts[filled[-1]] -= 1
         return right(self)
 
-    monkeypatch.setattr(Round, "count", losing)
+    monkeypatch.setattr(ExpansionRound, "count", losing)
     assert first_caught(native) is not None
 
 

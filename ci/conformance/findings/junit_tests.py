@@ -21,7 +21,7 @@ from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.model.language.system import Property
 from kraftcheck.properties.register.findings import FINDINGS, Finding
 from kraftcheck.solvers.program.verdict import Trace
-from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, trace_of
+from kraftcheck.solvers.reference.interpreter import BrokenProperty, Integers, Move, Transition, trace_of
 
 PLACE = Path("docs/findings/tests")  # where the tests are in a checkout
 
@@ -72,7 +72,7 @@ def retraced(finding: Finding, row: Evidence, chosen: Subject) -> Trace:
         for steps in ways(engine, first, row.events):
             broken = {one.claim: one for one in engine.broken(steps[-1].step.after, steps[-1].step)}
             if named in broken or (claim.kind not in ("always", "step") and _fails(claim, steps, row.for_ever or 0)):
-                return trace_of(first, steps, broken.get(named, Broken(named, "fair", ())))
+                return trace_of(first, steps, broken.get(named, BrokenProperty(named, "fair", ())))
     raise LookupError(f"{finding.id}: the rules of {row.release} do not take the recorded steps")
 
 

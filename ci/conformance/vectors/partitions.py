@@ -39,7 +39,7 @@ from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import Maybe, absent, all_of, present
 from kraftcheck.model.partition.change import (
-    Plan,
+    ReassignmentPlan,
     Target,
     build_change,
     bump_on_removal,
@@ -321,10 +321,10 @@ def _directory_of(vector: Vector, rules: RuleSet) -> dict[str, Any]:
         raise KafkaError("ILLEGAL_ARGUMENT") from None
 
 
-def _planned(fields: Fields) -> Plan:
+def _planned(fields: Fields) -> ReassignmentPlan:
     """The plan that the vector gives, or gives the input of."""
     if fields.has("replicas"):
-        return Plan(
+        return ReassignmentPlan(
             removing=fields.read_or("removing", brokers, IdList()),
             adding=fields.read_or("adding", brokers, IdList()),
             replicas=fields.read("replicas", brokers),

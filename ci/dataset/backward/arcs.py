@@ -53,7 +53,7 @@ Ways = npt.NDArray[np.int32]
 
 
 @frozen
-class Numbering:
+class StateNumbering:
     """The numbers of the states of a run, whose buckets are dealt out to a number of parts."""
 
     # levels, buckets: how many
@@ -66,7 +66,7 @@ class Numbering:
     finer: tuple[Numbers | None, ...] = field(eq=False)
 
     @classmethod
-    def of(cls, commits: Sequence[Commit], buckets: int, parts: int) -> Numbering:
+    def of(cls, commits: Sequence[Commit], buckets: int, parts: int) -> StateNumbering:
         """The numbering of committed levels, none of which has fewer buckets."""
         rows = np.zeros((buckets, len(commits)), dtype=np.int64)
         finer: list[Numbers | None] = []
@@ -146,7 +146,7 @@ class ArcsJob:
     """The job."""
 
     folder: str
-    numbering: Numbering  # the numbers of the states, and the parts, one for each task of the second stage
+    numbering: StateNumbering  # the numbers of the states, and the parts, one for each task of the second stage
     visited: tuple[StoredLevel, ...]
     # for each task of the first stage the groups that it expands: depth, first group, the one after the last
     splits: tuple[tuple[int, int, int], ...]

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.backward.arcs import ArcsJob, Numbering, arcs_task, exits_task, splits_of, ways_of
+from kraftcheck.ci.dataset.backward.arcs import ArcsJob, StateNumbering, arcs_task, exits_task, splits_of, ways_of
 from kraftcheck.ci.dataset.backward.files import NAMES, PartFiles, Round, RoundLog, check_written, files_of, read_groups
 from kraftcheck.ci.dataset.jobs import JobRunner, Stages
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins
@@ -49,9 +49,9 @@ class Listing:
     commits: Sequence[Commit]
     program: Program
 
-    def numbering(self, parts: int) -> Numbering:
+    def numbering(self, parts: int) -> StateNumbering:
         """The numbering of the states, in so many parts."""
-        return Numbering.of(self.commits, self.runner.spec.buckets, parts)
+        return StateNumbering.of(self.commits, self.runner.spec.buckets, parts)
 
     def listed(
         self, folder: AnyPath, label: str, stop: threading.Event, question: RegionQuestion | None = None
@@ -174,7 +174,7 @@ class CommittedBackward:
         listed = self._listing.listed(self._rounds.folder, "arcs backward", stop)
         return None if listed is None else Round(listed[0], (0, *itertools.chain.from_iterable(listed[1])))
 
-    def _fits(self, listed: Round, numbering: Numbering) -> bool:
+    def _fits(self, listed: Round, numbering: StateNumbering) -> bool:
         """Whether this process has memory for all arcs."""
         size = ARC_BYTES * arcs_in(listed.parts) + STATE_BYTES * numbering.count
         return size <= self.memory and numbering.count < MOST_STATES and len(ways_of(self.runner.spec)) <= MOST_WAYS
@@ -183,7 +183,7 @@ class CommittedBackward:
         self._rounds.rounds += 1
         self.report(self.rounds, rose)
 
-    def _own_marks(self, parts: Sequence[PartFiles], numbering: Numbering) -> Marks:
+    def _own_marks(self, parts: Sequence[PartFiles], numbering: StateNumbering) -> Marks:
         """The marks that states have by themselves, and by what leads out of the explored states or of a domain."""
         folder = self._rounds.folder
         marks = np.empty(numbering.count, dtype=f"u{self.runner.spec.mark_bytes}")
@@ -198,7 +198,9 @@ class CommittedBackward:
                 np.bitwise_or.at(marks, numbers, bits.astype(marks.dtype))
         return marks
 
-    def _follow(self, parts: Sequence[PartFiles], numbering: Numbering, marks: Marks, stop: threading.Event) -> None:
+    def _follow(
+        self, parts: Sequence[PartFiles], numbering: StateNumbering, marks: Marks, stop: threading.Event
+    ) -> None:
         """Raise all marks along arcs in memory."""
         spec, folder = self.runner.spec, self._rounds.folder
         held = HeldArcs(ways_of(spec), marks, arcs_in(parts))
@@ -225,7 +227,7 @@ class CommittedBackward:
             self._tell(rose)
 
     def _findings(
-        self, numbering: Numbering, own: Sequence[Sequence[int]], marks: Marks
+        self, numbering: StateNumbering, own: Sequence[Sequence[int]], marks: Marks
     ) -> tuple[RecoverabilityFinding, ...]:
         """The verdicts of the fixpoint: the first place, by depth, that is lost or uncertain."""
         least: dict[tuple[int, int], int] = {}

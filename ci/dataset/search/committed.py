@@ -69,7 +69,7 @@ GROUPS = 4  # most row groups of a level that candidates are read from
 
 
 class CommittedSpace(CommittedOrigins):
-    """The committed levels, as `kraftcheck.solvers.audit.sampling.Space`."""
+    """The committed levels, as `kraftcheck.solvers.audit.sampling.ExploredLevels`."""
 
     @property
     def sizes(self) -> list[int]:

@@ -16,10 +16,10 @@ from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.model.language.system import UNNAMED, Legend
 from kraftcheck.solvers.audit.comparison import NativeEngine
 from kraftcheck.solvers.drawings.drawing import (
-    Column,
     Drawing,
     DrawnCycle,
     OtherRules,
+    StateColumn,
     columns,
     legend_of,
     nearest_initial,
@@ -29,8 +29,8 @@ from kraftcheck.solvers.drawings.svg import STYLE, svg
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import TraceStep
-from kraftcheck.solvers.stepping.neighbourhood import Grouped, Neighbourhood, Place, field_names, neighbourhood
-from kraftcheck.solvers.stepping.session import Choice, Session, StepRefused
+from kraftcheck.solvers.stepping.neighbourhood import Grouped, GroupPlace, Neighbourhood, field_names, neighbourhood
+from kraftcheck.solvers.stepping.session import EnabledInstance, Session, StepRefused
 from kraftcheck.solvers.traces.render import fields, repeated_text, show
 
 MOST_STEPS_KEPT = 4096  # memoized steps; the oldest is dropped first
@@ -51,7 +51,7 @@ class Paths:
     lanes: tuple[str, ...] = field(init=False)
     _lock: threading.RLock = field(factory=threading.RLock)
     _sessions: dict[Walked, Session] = field(factory=dict)
-    _columns: dict[Walked, Column] = field(factory=dict)
+    _columns: dict[Walked, StateColumn] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         """Read the legend once."""
@@ -88,12 +88,12 @@ class Paths:
         start, instances = place
         return before[-1].take(instances[-1]) if instances else Session.begin(self.traced, start)
 
-    def columns(self, sessions: Sequence[Session]) -> tuple[Column, ...]:
+    def columns(self, sessions: Sequence[Session]) -> tuple[StateColumn, ...]:
         """The columns of a path as they are drawn, where they are judged with every property that fails."""
         with self._lock:
             return tuple(self._column(session, number) for number, session in enumerate(sessions))
 
-    def _column(self, session: Session, number: int) -> Column:
+    def _column(self, session: Session, number: int) -> StateColumn:
         place = (session.start, session.instances)
         column = self._columns.get(place)
         if column is None:
@@ -268,7 +268,7 @@ def _cycle(sessions: Sequence[Session]) -> DrawnCycle | None:
     return None if again is None else DrawnCycle(again, f"perhaps for ever: {repeated_text(again, last)}")
 
 
-def _column(column: Column, session: Session) -> dict[str, Any]:
+def _column(column: StateColumn, session: Session) -> dict[str, Any]:
     return {
         "number": column.number,
         "action": column.action,
@@ -277,7 +277,7 @@ def _column(column: Column, session: Session) -> dict[str, Any]:
     }
 
 
-def _state(column: Column, other: OtherRules | None) -> list[dict[str, Any]]:
+def _state(column: StateColumn, other: OtherRules | None) -> list[dict[str, Any]]:
     """The fields: the value, the one before where the step changed it, that under the other rules where it differs."""
     before = {change.name: change.before for change in column.changes}
     beside: Mapping[str, str] = {}
@@ -319,11 +319,11 @@ def _actions(session: Session) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _choice(program: Program, choice: Choice) -> dict[str, Any]:
+def _choice(program: Program, choice: EnabledInstance) -> dict[str, Any]:
     return {"step": step_of(program, choice.instance), "text": str(choice)}
 
 
-def _disabled(program: Program, choices: Sequence[Choice]) -> list[dict[str, Any]]:
+def _disabled(program: Program, choices: Sequence[EnabledInstance]) -> list[dict[str, Any]]:
     """The disabled instances, those together that the same conjuncts disable."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for choice in choices:
@@ -335,7 +335,7 @@ def _disabled(program: Program, choices: Sequence[Choice]) -> list[dict[str, Any
     ]
 
 
-def graph_document(around: Neighbourhood, drawn: Grouped, placed: Sequence[Place]) -> dict[str, Any]:
+def graph_document(around: Neighbourhood, drawn: Grouped, placed: Sequence[GroupPlace]) -> dict[str, Any]:
     """A neighbourhood as it is drawn."""
     program = around.program
     return {

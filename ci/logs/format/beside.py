@@ -61,7 +61,7 @@ def listed(brokers: Set[int], words: Mapping[int, str] = MappingProxyType({})) -
 
 
 @frozen
-class _Node:
+class _QuorumRow:
     """A row of kafka-metadata-quorum: how far behind, when or how long ago it fetched and had caught up, its status.
 
     Of a node that has told no end, NEVER stands for how far.
@@ -79,7 +79,7 @@ def _replica(row: Mapping[str, object]) -> tuple[str, bool]:
 
 
 @define
-class Beside:
+class ToolsReport:
     """What is told."""
 
     lines: int = 0  # how many tell of log ends
@@ -88,7 +88,7 @@ class Beside:
     named: set[str] = field(factory=set)  # the partitions that other tools name, as `topic-index`
     supported: str = ""  # the highest metadata version that the cluster supports, as kafka-features names it
     _quorum: dict[str, str] = field(factory=dict)
-    _nodes: dict[int, _Node] = field(factory=dict)
+    _nodes: dict[int, _QuorumRow] = field(factory=dict)
     _table: bool = False
     _told: dict[tuple[str, str], object] = field(factory=dict)
     _failed: dict[str, None] = field(factory=dict)
@@ -105,7 +105,7 @@ class Beside:
             self._tell(QUORUM, match[1], match[2])
         elif match := _NODE.match(line):
             lag, times = int(match[3]) if int(match[2]) >= 0 else NEVER, (int(match[4]), int(match[5]))
-            node = _Node(lag, times, match[6] is not None, match[7])
+            node = _QuorumRow(lag, times, match[6] is not None, match[7])
             self._nodes[int(match[1])] = node
             self._tell(QUORUM, f"node {match[1]}", node)
         elif match := _LOG_ENDS.match(line):
@@ -183,7 +183,7 @@ class Beside:
         text = self._quorum.get(key, "")
         return {int(one) for one in re.findall(r'"id": ?(\d+)' if "{" in text else r"(?<!-)\b\d+", text)}
 
-    def _silence(self, row: _Node) -> int | None:
+    def _silence(self, row: _QuorumRow) -> int | None:
         """For how many milliseconds a node has not had what the quorum has; None where it never had since the election.
 
         The leader has always just fetched, so that its time is now.

@@ -17,7 +17,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from kraftcheck.ci.logs.format.beside import Beside, is_of_quorum, listed
+from kraftcheck.ci.logs.format.beside import ToolsReport, is_of_quorum, listed
 from kraftcheck.ci.logs.format.segments import Problem
 from kraftcheck.ci.logs.releases import level_of
 from kraftcheck.model.controller.state import is_valid
@@ -115,7 +115,7 @@ class Shown:
     topics: dict[str, tuple[str, int | None, Mapping[str, str]]] = field(factory=dict)
     factors: dict[str, int | None] = field(factory=dict)  # of each topic how many replicas its first partition has
     named: Callable[[str], str] = str  # what a topic is called in notes
-    beside: Beside = field(factory=Beside)  # what other tools tell
+    beside: ToolsReport = field(factory=ToolsReport)  # what other tools tell
     not_known: dict[int, str] = field(factory=dict)  # lines that no tool is known to print, by their number
     odd: dict[str, list[str]] = field(factory=dict)  # what columns that are not read tell
 

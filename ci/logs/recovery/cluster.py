@@ -23,7 +23,7 @@ from kraftcheck.model.controller.partitions import Reassignment, reassign
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.model.unclean_recovery.tool import NOBODY, Finding, RemoteBroker, Rights, TopicPartition
+from kraftcheck.model.unclean_recovery.tool import NOBODY, PartitionReport, RemoteBroker, Rights, TopicPartition
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 NO_RELEASE = (
@@ -86,7 +86,7 @@ class RealCluster:
         known = {} if row is None else self.ends.of(place, row["replicas"])[0]
         return bool(known) and not any(log.length for log in known.values())
 
-    def not_known(self, finding: Finding) -> list[int]:
+    def not_known(self, finding: PartitionReport) -> list[int]:
         """The live replicas besides the one that is chosen of which it is not known how long their logs are."""
         if finding.chosen == NOBODY:
             return []
@@ -98,7 +98,7 @@ class RealCluster:
         """The partitions in which an unclean election seats, as things are, whom it should."""
         return [place for place, leader in leaders if self.seated(self.controller, place) == leader]
 
-    def table(self, findings: Sequence[Finding]) -> Table:
+    def table(self, findings: Sequence[PartitionReport]) -> Table:
         """What is known of each replica of each partition."""
         numbers = (Column("last epoch", to_right=True), Column("log end", to_right=True))
         table = Table((Column("partition"), Column("replica"), Column("broker"), *numbers, Column()))
@@ -157,7 +157,7 @@ class RealCluster:
                 told = (f"{key}: {_listed(row[name])}" for key, name in lists.items())
                 yield f"  Topic: {place[0]}  Partition: {place[1]}  Leader: {leader}  {'  '.join(told)}"
 
-    def advice(self, finding: Finding) -> Iterator[str]:
+    def advice(self, finding: PartitionReport) -> Iterator[str]:
         """What electing the chosen replica costs, and how Kafka's own tool comes to elect it."""
         place, chosen = finding.place, finding.chosen
         ways = self.rows[place]["leads_again"]

@@ -40,9 +40,9 @@ from kraftcheck.model.unclean_recovery.tool import (
     NOBODY,
     NOT_NEEDED,
     TRANSIENT,
-    Finding,
     LogInfo,
-    Result,
+    PartitionReport,
+    PartitionResult,
     Retries,
     TopicPartition,
     designate_all,
@@ -89,7 +89,7 @@ def save(snapshot: Snapshot, after: Controller, path: Path, output: Path | None)
         write_json(str(output or path), snapshot.after(after))
 
 
-def report_result(screen: Screen, result: Result, success: str, succeeded: bool) -> bool:
+def report_result(screen: Screen, result: PartitionResult, success: str, succeeded: bool) -> bool:
     """Say what came of a partition, on standard error where that is a failure; whether it is."""
     name = f"{result.place[0]}-{result.place[1]}"
     if succeeded:
@@ -99,7 +99,7 @@ def report_result(screen: Screen, result: Result, success: str, succeeded: bool)
     return not succeeded
 
 
-def _told(result: Result, places: Iterable[TopicPartition], cluster: RealCluster | None) -> Result:
+def _told(result: PartitionResult, places: Iterable[TopicPartition], cluster: RealCluster | None) -> PartitionResult:
     """A result with what mends it: of a topic that is not there its neighbours, and of unknown logs who tells them.
 
     Args:
@@ -190,9 +190,9 @@ class UncleanRecoveryPlan:
     """The plan of the tool: the leaders to designate, and the results that need no election."""
 
     targets: tuple[TopicPartition, ...]  # the input set
-    findings: tuple[Finding, ...]  # one for each leaderless partition of it
+    findings: tuple[PartitionReport, ...]  # one for each leaderless partition of it
     # results that need no election: online partitions, unknown ones, and those that nobody can lead
-    results: tuple[Result, ...]
+    results: tuple[PartitionResult, ...]
 
     def leaders(self) -> list[tuple[TopicPartition, int]]:
         """The leaders to be designated."""
@@ -209,16 +209,16 @@ def plan(
     """Ask the replicas of every target without a leader, and choose."""
     offline = {place: snapshot.replicas(place) for place in targets if snapshot.leader(place) == NO_LEADER}
     findings = find_leaders(snapshot.remote, offline, snapshot.rights, duration_ms, rules.unclean_recovery)
-    results = [Result(finding.place, NO_ANSWER) for finding in findings if finding.chosen == NOBODY]
+    results = [PartitionResult(finding.place, NO_ANSWER) for finding in findings if finding.chosen == NOBODY]
     for place in targets:
         if snapshot.leader(place) is None:
-            results.append(Result(place, NO_SUCH))
+            results.append(PartitionResult(place, NO_SUCH))
         elif place not in offline:
-            results.append(Result(place, NOT_NEEDED))
+            results.append(PartitionResult(place, NOT_NEEDED))
     return UncleanRecoveryPlan(tuple(targets), findings, tuple(results))
 
 
-def table(findings: Sequence[Finding]) -> Table:
+def table(findings: Sequence[PartitionReport]) -> Table:
     """The answers of each replica of each partition, as a table."""
     numbers = [Column(name, to_right=True) for name in ("last epoch", "known epoch", "log end")]
     table_ = Table((Column("partition"), Column("replica"), Column("answer"), *numbers, Column()))
@@ -349,7 +349,7 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
         if not flags["dry"]:
             save(snapshot, after, path, output)
     else:
-        results += [Result(place, NO_ERROR) for place, _ in plan_.leaders()]
+        results += [PartitionResult(place, NO_ERROR) for place, _ in plan_.leaders()]
     if manual is not None:
         write_json(str(manual), ballots(plan_.leaders()))
         screen.plain(f"wrote {manual}: {len(plan_.leaders())} designated leader(s)")
@@ -395,7 +395,7 @@ def _advise(screen: Screen, cluster: RealCluster, plan_: UncleanRecoveryPlan, ba
 
 def _elect(
     snapshot: Snapshot, plan_: UncleanRecoveryPlan, retries: Retries, rules: RuleSet
-) -> tuple[Controller, tuple[Result, ...]]:
+) -> tuple[Controller, tuple[PartitionResult, ...]]:
     """Designate the chosen leaders; a signal ends it between two requests."""
     with stop_flag(awaits_report=True) as stop:
         return designate_all(
@@ -404,7 +404,7 @@ def _elect(
 
 
 def _report(
-    screen: Screen, plan_: UncleanRecoveryPlan, results: Sequence[Result], automated: bool, rules: RuleSet
+    screen: Screen, plan_: UncleanRecoveryPlan, results: Sequence[PartitionResult], automated: bool, rules: RuleSet
 ) -> int:
     """One line a partition, failures on standard error; how many failed."""
     leaders = dict(plan_.leaders())
@@ -418,7 +418,7 @@ def _report(
 
 
 def _end(
-    screen: Screen, cluster: RealCluster | None, results: Sequence[Result], failed: int, rules: RuleSet,
+    screen: Screen, cluster: RealCluster | None, results: Sequence[PartitionResult], failed: int, rules: RuleSet,
     unsure: bool = False,
 ) -> NoReturn:  # fmt: skip
     """The last line, and the exit; `unsure` where a log that is not known may have more than the one chosen."""
@@ -435,7 +435,7 @@ Places = tuple[TopicPartition, ...]
 
 def elect(
     snapshot: Snapshot, kind: int, places: Places | None, leaders: tuple[int, ...] | None, rules: RuleSet
-) -> tuple[Controller, tuple[Result, ...]]:
+) -> tuple[Controller, tuple[PartitionResult, ...]]:
     """Hold the elections; of all partitions, those that need none are not reported."""
     retries = Retries(snapshot.failures, ATTEMPTS)
     if kind == DESIGNATED:
@@ -445,9 +445,9 @@ def elect(
     served, _ = retries.sent()
     if not served:
         targets = snapshot.places() if places is None else places
-        return snapshot.controller, tuple(Result(place, TRANSIENT) for place in targets)
+        return snapshot.controller, tuple(PartitionResult(place, TRANSIENT) for place in targets)
     outcome = elect_leaders(snapshot.controller, kind, places, rules)
-    results = tuple(Result((row.topic, row.partition), row.error) for row in outcome.response)
+    results = tuple(PartitionResult((row.topic, row.partition), row.error) for row in outcome.response)
     return commit(snapshot.controller, outcome, rules), results
 
 

@@ -19,7 +19,7 @@ from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import Maybe, all_of, any_of, choose, negate, rule, word
-from kraftcheck.model.partition.change import Build, build
+from kraftcheck.model.partition.change import BuiltChange, build
 from kraftcheck.model.partition.registration import FIRST_LOCAL, Partition, PartitionChange, merge
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -123,7 +123,7 @@ def _stale(base: Partition, sofar: Progress, written: Truth) -> Truth:
 
 
 def _note(
-    base: Partition, sofar: Progress, when: Truth, built: Build, written: Truth, after: Partition, able: Brokers
+    base: Partition, sofar: Progress, when: Truth, built: BuiltChange, written: Truth, after: Partition, able: Brokers
 ) -> ElectionsEvent:
     seen, won, isr = sofar.event, built.election, built.target_isr
     moved = all_of(when, negate(won.leader == base.leader), won.leader >= 0)

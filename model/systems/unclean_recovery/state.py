@@ -15,7 +15,15 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, pick, rule, word
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.parts import WithBudgets, budget_domains, budgets, members
-from kraftcheck.model.unclean_recovery.tool import NOBODY, SILENT, Answer, best, exits_zero, is_candidate, is_recovered
+from kraftcheck.model.unclean_recovery.tool import (
+    NOBODY,
+    SILENT,
+    ReplicaReport,
+    best,
+    exits_zero,
+    is_candidate,
+    is_recovered,
+)
 
 DOWN = 0  # the broker's process is gone
 CUT = 1  # it runs and answers the operator, but the controller has fenced it
@@ -67,7 +75,7 @@ class Recovered:
     epoch: Word
     committed: Word  # ghost: records that were acknowledged
     replicas: tuple[Replica, ...]  # the logs, by broker
-    answers: tuple[Answer, ...]  # what the tool was told, by broker; forgotten once it has chosen
+    answers: tuple[ReplicaReport, ...]  # what the tool was told, by broker; forgotten once it has chosen
     candidates: BrokerSet  # ghost: brokers that had answered, without an error, when it chose
     chosen: Word  # whom it designates, or NOBODY
     chosen_in: Word  # the incarnation in which the chosen broker answered
@@ -127,7 +135,9 @@ def layout(setting: Setting) -> Recovery:
     epoch, length = ints(0, epochs), ints(0, max(end for _, end, _ in LOGS) + setting["writes"])
     held = ints(0, COMMITTED + setting["writes"])
     incarnation = ints(0, setting["replacements"])
-    answer = Answer(truth(), truth(), ints(-1, epochs), ints(-1, epochs), ints(-1, length.hi), incarnation=incarnation)
+    answer = ReplicaReport(
+        truth(), truth(), ints(-1, epochs), ints(-1, epochs), ints(-1, length.hi), incarnation=incarnation
+    )
     partition = Recovered(
         isr=BrokerSet(subset_of(brokers)), elr=BrokerSet(subset_of(brokers)), leader=ints(NO_LEADER, last),
         epoch=epoch, committed=held, replicas=(Replica(epoch, epoch, length, held, truth()),) * brokers,
@@ -347,11 +357,11 @@ def _any_pending(state: Recovery) -> Truth:
     return any_of(*(p.result == PENDING for p in state.partitions))
 
 
-def _told(p: Recovered, broker: Word, incarnations: tuple[Word, ...]) -> Answer:
+def _told(p: Recovered, broker: Word, incarnations: tuple[Word, ...]) -> ReplicaReport:
     """A broker's row for a partition, with its broker epoch: an error where its directory has failed."""
     replica, incarnation = pick(p.replicas, broker, p.replicas[0]), pick(incarnations, broker, 0)
-    told = Answer(True, False, replica.current, replica.written, replica.length, incarnation=incarnation)
-    return choose(replica.offline, Answer(True, True, -1, -1, -1, incarnation=incarnation), told)
+    told = ReplicaReport(True, False, replica.current, replica.written, replica.length, incarnation=incarnation)
+    return choose(replica.offline, ReplicaReport(True, True, -1, -1, -1, incarnation=incarnation), told)
 
 
 OUTCOMES = (SERVED, REFUSED, LOST)  # what may come of a request for elections

@@ -18,9 +18,9 @@ from kraftcheck.ci.bench import cases, programs
 from kraftcheck.ci.bench.cases import BESIDE, NATIVE, OTHERS, PAGE
 from kraftcheck.ci.bench.contest import (
     Benchmark,
-    Case,
-    Column,
     Contender,
+    Contest,
+    Figure,
     MissingToolError,
     WrongSpaceError,
     figures_of,
@@ -58,7 +58,7 @@ def test_two_at_once_have_a_processor_each(monkeypatch: pytest.MonkeyPatch, tmp_
     assert {(figures["on"], figures["of"]) for figures in found} == {(place, 1) for place in sorted(before)[:2]}
     assert os.sched_getaffinity(0) == before
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-    monkeypatch.setitem(cases.BENCHMARKS, "start", Benchmark("", (), {"two": Case([one])}))
+    monkeypatch.setitem(cases.BENCHMARKS, "start", Benchmark("", (), {"two": Contest([one])}))
     assert bench.main(["--start"]) == 2
 
 
@@ -105,7 +105,7 @@ def test_logs_and_questions_are_measured(tmp_path: Path, monkeypatch: pytest.Mon
     assert status["partitions"] == 12
     assert copies["records"] == 226
     assert short["records"] >= 500
-    asked = Case(cases.QUERY.cases["two-million"].contenders[:1],
+    asked = Contest(cases.QUERY.cases["two-million"].contenders[:1],
                  before=lambda place: cases._explored_into("elections --scope tiny --rules fixed", place))  # fmt: skip
     (row,) = evolve(cases.QUERY, cases={"tiny": asked}).rows("tiny", 1)
     assert row["seconds"] > 0
@@ -151,7 +151,9 @@ def found(name: str, states: int, seconds: float = 1.0) -> Contender:
 
 def test_a_wrong_count_is_not_measured() -> None:
     """A contender that finds another number of states than there are, or than the others, ends the benchmark."""
-    short = evolve(NATIVE, cases={"a": Case([found("one", 9)], 10), "b": Case([found("one", 9), found("two", 10)])})
+    short = evolve(
+        NATIVE, cases={"a": Contest([found("one", 9)], 10), "b": Contest([found("one", 9), found("two", 10)])}
+    )
     with pytest.raises(WrongSpaceError, match=r"a: states.distinct is 9 instead of \{10\}"):
         list(short.rows("a", 1))
     with pytest.raises(WrongSpaceError, match=r"b: states.distinct is 9 and 10"):
@@ -161,11 +163,11 @@ def test_a_wrong_count_is_not_measured() -> None:
 def test_ratios_are_by_the_first_contender() -> None:
     """Each row has the seconds by those of the first, and a quotient of two figures."""
     columns = (
-        Column("ratio", "6.2f", "seconds.explore", times=True),
-        Column("rate", "6.0f", "states.distinct", "seconds.explore", scale=10),
-        Column("none", "6.0f", "nothing"),
+        Figure("ratio", "6.2f", "seconds.explore", times=True),
+        Figure("rate", "6.0f", "states.distinct", "seconds.explore", scale=10),
+        Figure("none", "6.0f", "nothing"),
     )
-    rows = list(Benchmark("", columns, {"a": Case([found("one", 100, 2.0), found("two", 100, 7.0)])}).rows("a", 2))
+    rows = list(Benchmark("", columns, {"a": Contest([found("one", 100, 2.0), found("two", 100, 7.0)])}).rows("a", 2))
     assert [(row["ratio"], row["rate"], row["none"]) for row in rows] == [(1, 5, None), (3.5, 100 / 7 / 10, None)]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from kraftcheck.ci.dataset.duckdb_engine import DuckDBEngine, duckdb_engine
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.spark.query_engine import SparkEngine, register
+from kraftcheck.ci.spark.query_engine import SparkQueries, register
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.blocks.tasks import BlockKernel
 from tests.ci.dataset.test_query import EXAMPLES, on_spark
@@ -44,7 +44,7 @@ def data(elections: Path) -> Dataset:
 
 def compared(data: Dataset, session: Any, questions: list[str]) -> int:
     """How many rows both engines gave to these questions, the same ones."""
-    spark, rows = SparkEngine(session, data, Path("spark.log")), 0
+    spark, rows = SparkQueries(session, data, Path("spark.log")), 0
     with duckdb_engine(data, 2, "used") as duck:
         for sql in questions:
             mine, other = duck.ask(sql, 500), spark.ask(sql, 500)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kraftcheck as kc
-from kraftcheck.ci.logs.ask import Answer, asked_of, deciding
+from kraftcheck.ci.logs.ask import RequestAnswer, asked_of, deciding
 from kraftcheck.ci.logs.end import cluster_end
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.logs.requests import handler
@@ -28,9 +28,9 @@ def end(path: Path) -> Controller:
     return cluster_end(path, ReplayOptions(None)).state.controller
 
 
-def answer(controller: Controller, request: str) -> Answer:
+def answer(controller: Controller, request: str) -> RequestAnswer:
     """What a controller answers to a request."""
-    return Answer.to(handler(controller, request.split()), controller, parse(RULES))
+    return RequestAnswer.to(handler(controller, request.split()), controller, parse(RULES))
 
 
 def seen(controller: Controller) -> Any:

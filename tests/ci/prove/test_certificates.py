@@ -15,7 +15,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.ci.prove.check_certificate import System
+from kraftcheck.ci.prove.check_certificate import DefinedSystem
 from kraftcheck.ci.prove.command import script
 from kraftcheck.solvers.smt.printer import symbol
 from tests.shared.commands import checked, kraftcheck
@@ -279,7 +279,7 @@ def test_a_digest_is_of_declarations_too(folder: Path) -> None:
     """A wider field, another next of a field and another logic are other definitions."""
 
     def digests() -> list[str]:
-        of = System((folder / "system.vmt").read_text())
+        of = DefinedSystem((folder / "system.vmt").read_text())
         return [of.digest("initially"), of.digest("action: take"), of.digest("invariant: who-holds-wants")]
 
     was = digests()

@@ -14,7 +14,7 @@ import pytest
 from attrs import frozen
 
 import kraftcheck as kc
-from kraftcheck.ci.prove.check_certificate import NoCertificate, System, index_of, table
+from kraftcheck.ci.prove.check_certificate import DefinedSystem, NoCertificate, index_of, table
 from kraftcheck.ci.prove.command import script
 from kraftcheck.ci.prove.comparison import remarks
 from kraftcheck.ci.prove.vmt import commands
@@ -197,29 +197,29 @@ FORGERIES: dict[str, tuple[str, tuple[str, str], str]] = {
 def test_a_forged_definition_is_refused(name: str) -> None:
     """What is not of the grammar, or not all there once, is refused; the text that it is made of is not."""
     of, (old, new), said = FORGERIES[name]
-    System(honest(of))
+    DefinedSystem(honest(of))
     forged = re.sub(old, lambda found: found.expand(new), honest(of))
     assert forged != honest(of)
     with pytest.raises(NoCertificate, match=r"system\.vmt:") as refused:
-        System(forged)
+        DefinedSystem(forged)
     assert said in str(refused.value)
 
 
 def test_a_digest_is_whole_and_of_nothing_else() -> None:
     """It has all of its 64 digits, differs where an action does, and is no number that a text could hold."""
-    was, more = System(honest("voters")), "|size of set 2| (* 2 |size of set 1|)"
+    was, more = DefinedSystem(honest("voters")), "|size of set 2| (* 2 |size of set 1|)"
     assert re.fullmatch("[0-9a-f]{64}", was.digest("t9"))
-    other = System(honest("voters").replace(more, "|size of set 1| (* 2 |size of set 2|)"))
+    other = DefinedSystem(honest("voters").replace(more, "|size of set 1| (* 2 |size of set 2|)"))
     assert was.digest("action: vote", "action: win") != other.digest("action: vote", "action: win")
-    assert System(honest("lock")).digest("initially") != was.digest("initially")
+    assert DefinedSystem(honest("lock")).digest("initially") != was.digest("initially")
 
 
 @pytest.mark.parametrize("of", ["lock", "voters"])
 def test_a_digest_has_every_declaration(of: str) -> None:
     """What needs a word, at any remove, has another digest where the word has another sort, and nothing else has."""
-    was = System(honest(of))
+    was = DefinedSystem(honest(of))
     for name, (places, _) in was.declared.items():
-        other = System(honest(of))
+        other = DefinedSystem(honest(of))
         other.declared[name] = (places, "Real")
         for one in was.defined:
             assert (was.digest(one) != other.digest(one)) == (name in was.needed([one])), (name, one)
@@ -229,14 +229,14 @@ def test_a_digest_has_every_declaration(of: str) -> None:
 @pytest.mark.parametrize("of", ["lock", "voters"])
 def test_a_digest_has_the_shape_of_a_definition(of: str) -> None:
     """A definition of another sort or with other places, and a field with another next word, has another digest."""
-    was = System(honest(of))
+    was = DefinedSystem(honest(of))
     for name, one in was.defined.items():
         for changed in (dataclasses.replace(one, sort="Real"), dataclasses.replace(one, given=[*one.given, "more"])):
-            other = System(honest(of))
+            other = DefinedSystem(honest(of))
             other.defined[name] = changed
             assert was.digest(name) != other.digest(name), name
     for name in was.next:
-        other = System(honest(of))
+        other = DefinedSystem(honest(of))
         other.next[name] = "another"
         assert was.digest(name) != other.digest(name), name
 
@@ -244,10 +244,10 @@ def test_a_digest_has_the_shape_of_a_definition(of: str) -> None:
 def test_a_digest_has_the_members_of_a_set_that_is_counted() -> None:
     """Who asks for the size of a set has another digest where the set has other members, at any remove."""
     text = honest("voters")
-    was, counted = System(text), re.search(r"\(define-fun \|set 1\| .* Bool (.*)\)\n", text)
+    was, counted = DefinedSystem(text), re.search(r"\(define-fun \|set 1\| .* Bool (.*)\)\n", text)
     assert counted is not None
     at = slice(*counted.span(1))
-    other = System(text[: at.start] + f"(not {text[at]})" + text[at.stop :])
+    other = DefinedSystem(text[: at.start] + f"(not {text[at]})" + text[at.stop :])
     assert {was.has_sizes(name) for name in was.defined} == {False, True}
     for name in was.defined:
         asks = "size of set 1" in was.needed([name]) or "set 1" in was.needed([name])
@@ -317,7 +317,7 @@ def test_a_cap_that_no_step_passes_leaves_nothing_out() -> None:
             properties=[kc.always("low", "it is not 9", lambda s: s.value != 9)], quiescent=lambda s: True,
         )  # fmt: skip
         of = theory(system, system.setting())
-        assert remarks(System(definition(of, ["low"], [])))["left_out"] == left_out
+        assert remarks(DefinedSystem(definition(of, ["low"], [])))["left_out"] == left_out
 
 
 def test_what_lies_beside_the_script_is_not_run(tmp_path: Path) -> None:

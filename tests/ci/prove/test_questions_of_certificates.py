@@ -12,8 +12,8 @@ import pytest
 from kraftcheck.ci.prove import check_certificate
 from kraftcheck.ci.prove.check_certificate import (
     AXIOMS,
-    Check,
-    System,
+    DefinedSystem,
+    Obligations,
     axioms,
     by_command,
     by_package,
@@ -114,13 +114,13 @@ def asked(name: str) -> Asked:
         known.update({(text, number): answer for number, answer in enumerate(said)})
         return said
 
-    Check(System(honest(name)), answers).everything()
+    Obligations(DefinedSystem(honest(name)), answers).everything()
     return known
 
 
 def outcome(name: str, solver: check_certificate.Solver) -> tuple[object, ...]:
     """All that a check of an honest definition finds."""
-    found = Check(System(honest(name)), solver)
+    found = Obligations(DefinedSystem(honest(name)), solver)
     found.everything()
     return found.wrong, found.undecided, found.left_out, found.of_nothing
 
@@ -142,7 +142,7 @@ def test_each_answer_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         if other in ("unknown", "error"):
             assert outcome("lock", scripted(known, (key, other)))[1 if other == "unknown" else 0], (key, other)
     assert outcome("lock", lambda *_: [])[0]
-    monkeypatch.setattr(Check, "remarks", lambda _: None)
+    monkeypatch.setattr(Obligations, "remarks", lambda _: None)
     obligations = asked("lock")
     assert len(obligations) > 15
     for key, other in others(obligations):
@@ -172,7 +172,7 @@ def test_all_questions_are_counted(name: str) -> None:
         given.extend(said)
         return said
 
-    found = Check(System(honest(name)), answers)
+    found = Obligations(DefinedSystem(honest(name)), answers)
     found.everything()
     assert (found.wrong, found.undecided, found.count) == ([], [], len(given))
     assert found.count > len(AXIOMS) * 2 if name == "voters" else found.count > 20
@@ -180,14 +180,14 @@ def test_all_questions_are_counted(name: str) -> None:
 
 def test_few_have_sizes_that_are_counted() -> None:
     """With few a size is how many members a set has among them, and there are two of each; else the solver is free."""
-    of, texts = System(honest("voters")), list[str]()
+    of, texts = DefinedSystem(honest("voters")), list[str]()
     name = next(iter(of.sets))
     for few in (None, ["(= |$how many voters| 2)"]):
         texts.append(of.text(of.domains, ["win, guard: guard"], few))
     assert [f"(declare-fun {printed(SIZE + name, {})}" in text for text in texts] == [True, False]
     assert [f"(define-fun {printed(SIZE + name, {})}" in text for text in texts] == [False, True]
     asked_first = list[str]()
-    Check(of, lambda text, _: asked_first.append(text) or ["sat"]).refuted(["initially"], [""])  # type: ignore[func-returns-value]
+    Obligations(of, lambda text, _: asked_first.append(text) or ["sat"]).refuted(["initially"], [""])  # type: ignore[func-returns-value]
     assert "(assert (= |$how many voters| 2))" in asked_first[0]
 
 

@@ -33,11 +33,11 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 
 def slow_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every round of a search takes a while."""
-    from kraftcheck.solvers.search.levels import Round, Search
+    from kraftcheck.solvers.search.levels import ExpansionRound, Search
 
     end = Search._end_round
 
-    def slowly(self: Search, one: Round) -> None:
+    def slowly(self: Search, one: ExpansionRound) -> None:
         time.sleep(0.4)
         end(self, one)
 

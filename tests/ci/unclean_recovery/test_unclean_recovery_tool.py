@@ -24,9 +24,9 @@ from kraftcheck.model.unclean_recovery.tool import (
     NOBODY,
     NOT_SERVED,
     TRANSIENT,
-    Answer,
     RemoteBroker,
     ReplicaLog,
+    ReplicaReport,
     Retries,
     Rights,
     best,
@@ -44,9 +44,9 @@ RULES = parse("fixed+designated-elections")
 LOG = ReplicaLog(3, 3, 10)
 
 
-def answers(*logs: tuple[int, int] | None) -> list[Answer]:
+def answers(*logs: tuple[int, int] | None) -> list[ReplicaReport]:
     """Answers with (epoch, length); None: an error."""
-    return [Answer(True, one is None, *((one or (-1, -1))[:1] * 2), (one or (-1, -1))[1]) for one in logs]
+    return [ReplicaReport(True, one is None, *((one or (-1, -1))[:1] * 2), (one or (-1, -1))[1]) for one in logs]
 
 
 LOGS = st.lists(st.one_of(st.none(), st.tuples(st.integers(0, 4), st.integers(0, 4))), max_size=6)

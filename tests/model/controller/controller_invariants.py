@@ -17,7 +17,7 @@ from attrs import frozen
 from kraftcheck.model.controller import partitions
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.change import Build, build
+from kraftcheck.model.partition.change import BuiltChange, build
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import PartitionChangeRecord
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -228,7 +228,7 @@ def noted_bases() -> Iterator[list[Partition]]:
     """Notes what each partition change was decided on, of those that say something."""
     bases: list[Partition] = []
 
-    def noting(base: Partition, *others: Any) -> Build:
+    def noting(base: Partition, *others: Any) -> BuiltChange:
         built = build(base, *others)
         if not built.change.is_noop():
             bases.append(base)

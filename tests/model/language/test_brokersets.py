@@ -37,7 +37,7 @@ from kraftcheck.model.language.symbolic import UntraceableRule, described
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, choose, implies
 from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from tests.shared.explored import numbers, read, symbolic, values_of
 
 SIZE = 4
@@ -268,11 +268,11 @@ class World:
 
     def value(self, word: Any) -> int:
         """A word or truth as this world has it."""
-        return Places(COUNT, self.words).value(word)
+        return Interpretation(COUNT, self.words).value(word)
 
     def value3(self, word: Any) -> int:
         """A word or truth where there are three brokers."""
-        return Places(3, self.words).value(word)
+        return Interpretation(3, self.words).value(word)
 
     def holds(self, some: Brokers) -> list[int]:
         """The members of a collection of any number, a list in its order."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from kraftcheck import model
-from kraftcheck.ci.systems.lookup import Entry, entries, names_in
+from kraftcheck.ci.systems.lookup import RuleEntry, entries, names_in
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.defects import BUGS
 from tests.ci.mutants.witnesses import read_witnesses
@@ -80,17 +80,17 @@ def page() -> str:
     return text + DEFECTS + "".join(_defects(found))
 
 
-def _area(entry: Entry) -> str:
+def _area(entry: RuleEntry) -> str:
     """The first word of an id, under which the page lists it."""
     return entry.rule.id.split(".")[0]
 
 
-def _reason(entry: Entry) -> str:
+def _reason(entry: RuleEntry) -> str:
     variant, by = NOTICED[entry.rule.id]
     return f"| {_link(entry)} | {entry.uncovered} | `{variant}` | `{by}` |\n"
 
 
-def _row(entry: Entry) -> str:
+def _row(entry: RuleEntry) -> str:
     checks = [f"`{check.system}` `{check.claim.id}`" for check in entry.checks]
     cells = (
         f'<a id="{entry.rule.id}"></a>`{entry.rule.id}`: {entry.rule.says}',
@@ -102,7 +102,7 @@ def _row(entry: Entry) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def _file(entry: Entry) -> str:
+def _file(entry: RuleEntry) -> str:
     """The file below the project's root, which holds the folder of the model."""
     return str(entry.file.relative_to(Path(model.__path__[0]).resolve().parent))
 
@@ -117,11 +117,11 @@ def _relative(target: str) -> str:
     return target if target.startswith("https:") else os.path.relpath(target, "docs/reference")
 
 
-def _link(entry: Entry) -> str:
+def _link(entry: RuleEntry) -> str:
     return f"[`{entry.rule.id}`](#{entry.rule.id})"
 
 
-def _defects(found: Iterable[Entry]) -> Iterable[str]:
+def _defects(found: Iterable[RuleEntry]) -> Iterable[str]:
     for bug in BUGS:
         broken = ", ".join(_link(entry) for entry in found if names_in(bug.variant) & set(entry.rule.switches))
         bounds = "".join(f" --{name} {value}" for name, value in bug.bounds.items())

@@ -374,7 +374,7 @@ def test_a_broken_register_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
     """A command that reads an entry that it does not understand ends with 2, and says where."""
 
     def broken(*_: Any, **__: Any) -> None:
-        choices.record(choices.Entry, {"sais": "s"}, "partition.toml: [elr-downgrade]")
+        choices.record(choices.ChoiceEntry, {"sais": "s"}, "partition.toml: [elr-downgrade]")
 
     monkeypatch.setattr(commands.cli, "main", broken)
     assert commands.run() == 2

@@ -16,7 +16,7 @@ from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import Word, all_of, negate
 from kraftcheck.properties.kinds import always, happens, sometimes, step
-from kraftcheck.solvers.audit.comparison import BlockEngine, Comparison, NativeEngine
+from kraftcheck.solvers.audit.comparison import BlockEngine, NativeEngine, StateComparison
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import load_block_kernel
@@ -29,7 +29,7 @@ from kraftcheck.solvers.machine_code.transition import KindFunction
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.levels import Round
+from kraftcheck.solvers.search.levels import ExpansionRound
 from kraftcheck.solvers.search.symmetry import reduced
 from tests import toys
 
@@ -221,15 +221,15 @@ def test_a_lost_deadlock_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_lost_state_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that drops candidates is complete by its own account; a successor that it did not visit is named."""
-    right, numbers = Round.count, itertools.count()
+    right, numbers = ExpansionRound.count, itertools.count()
 
-    def losing(self: Round) -> Sequence[int]:
+    def losing(self: ExpansionRound) -> Sequence[int]:
         if next(numbers) == 3:  # each level is one round
             for piece in self.pieces:
                 piece.counts[:16] = 0
         return right(self)
 
-    monkeypatch.setattr(Round, "count", losing)
+    monkeypatch.setattr(ExpansionRound, "count", losing)
     with pytest.raises(EngineDisagreement, match="leads to a state that the search did not visit"):
         explored(meter(), WHOLE)
 
@@ -308,7 +308,7 @@ def test_wrong_code_of_jobs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     right = NativeEngine(native.load_kernel(program))
     miscompiled(monkeypatch, "lt", at_most)
     wrong = BlockEngine(program, load_block_kernel(block_spec(program, 6, ObjectCache(None))))
-    comparison = Comparison(program)
+    comparison = StateComparison(program)
     last = program.layout.pack(Meter(LAST - 3, 0))
     assert comparison.state(last, right(last), range(program.instances)) == 3
     with pytest.raises(EngineDisagreement, match="rise"):

@@ -11,7 +11,7 @@ import z3
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.ci.prove.check_certificate import System
+from kraftcheck.ci.prove.check_certificate import DefinedSystem
 from kraftcheck.ci.prove.comparison import remarks
 from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.certificates.certificate import definition
@@ -84,7 +84,9 @@ def test_what_is_claimed_of_nothing_is_named() -> None:
         wanted |= {f"action: {name}" for (name, _) in never}
         ends = [(place, to) for led in one.steps.values() for place, to in led.items()]
         wanted |= {"step: third"} if all(not one.breaks("third", *end) for end in ends) else set()
-        assert remarks(System(definition(of(one.system()), INVARIANTS, STEPS)))["of_nothing"] == sorted(wanted), seed
+        assert remarks(DefinedSystem(definition(of(one.system()), INVARIANTS, STEPS)))["of_nothing"] == sorted(
+            wanted
+        ), seed
         seen |= wanted
     assert seen == {"invariant: first", "invariant: second", "action: leap", "step: third"}
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
+from kraftcheck.solvers.liveness.behaviours import Behaviours, BehavioursAnswer, Lasso, Question
 from kraftcheck.solvers.liveness.constraints import GROUP, TO_VISIT, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import Block
@@ -134,7 +134,7 @@ class How:
 USUAL = How()
 
 
-def answer(puzzle: Puzzle, kind: str, how: How = USUAL) -> Answer:
+def answer(puzzle: Puzzle, kind: str, how: How = USUAL) -> BehavioursAnswer:
     """The answer of the sweeps about a puzzle's premise and goal, in the numbers of the puzzle."""
     every = frozenset(range(puzzle.count))
     concerned = {"leads_to": puzzle.premise, "eventually": puzzle.initial}.get(kind, every)

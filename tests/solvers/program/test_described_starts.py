@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.model.language.layout import Described
-from kraftcheck.solvers.audit.comparison import Comparison
+from kraftcheck.solvers.audit.comparison import StateComparison
 from kraftcheck.solvers.mutants.mutate import mutate
 from kraftcheck.solvers.program import starts
 from kraftcheck.solvers.program.parts import SystemFault
@@ -226,11 +226,11 @@ def test_a_description_stands_alone() -> None:
 def test_the_audit_asks_the_rule_on_ints() -> None:
     """A state that the engine lists against the rule, and one that it leaves out, are differences."""
     program = traced(pair())
-    Comparison(program).initial(64)
+    StateComparison(program).initial(64)
     extra = program.layout.pack(Pair(0, 0, kc.IntSet(), False))
     for initial in ((*program.initial, extra), program.initial[:-1]):
         with pytest.raises(EngineDisagreement, match="against initial"):
-            Comparison(evolve(program, initial=tuple(sorted(initial)))).initial(64 * 8)
+            StateComparison(evolve(program, initial=tuple(sorted(initial)))).initial(64 * 8)
 
 
 @frozen

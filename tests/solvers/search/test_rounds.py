@@ -13,7 +13,7 @@ from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search import levels
-from kraftcheck.solvers.search.levels import Round, Rounds
+from kraftcheck.solvers.search.levels import ExpansionRound, Rounds
 from kraftcheck.solvers.search.orders import by_orders
 from tests import toys
 
@@ -44,13 +44,13 @@ class Work:
     stop: threading.Event = field(factory=threading.Event)
     log: list[tuple[str, int, int]] = field(factory=list)
 
-    def make(self, number: int) -> Round:
+    def make(self, number: int) -> ExpansionRound:
         """A round that has candidates for each shard, and logs when they are counted."""
         log = self.log
 
-        class Counted(Round):
+        class Counted(ExpansionRound):
             def count(self) -> Sequence[int]:
-                """See `Round`."""
+                """See `ExpansionRound`."""
                 log.append(("count", number, 0))
                 self.receiving = range(SHARDS * any(entry[:2] == ("expand", number) for entry in log))
                 self.waiting = max(1, len(self.receiving))
@@ -58,19 +58,19 @@ class Work:
 
         return Counted(number, np.zeros((CHUNKS, SHARDS, 2), dtype=np.int64), CHUNKS)
 
-    def expand(self, _: int, one: Round, chunk: int) -> None:
+    def expand(self, _: int, one: ExpansionRound, chunk: int) -> None:
         """Log an expansion."""
         self.log.append(("expand", one.number, chunk))
         self.on_chunk(one.number, chunk)
         self.log.append(("expansion ends", one.number, chunk))
 
-    def insert(self, one: Round, shard: int) -> None:
+    def insert(self, one: ExpansionRound, shard: int) -> None:
         """Log an insertion."""
         self.log.append(("insert", one.number, shard))
         self.on_shard(one.number, shard)
         self.log.append(("insertion ends", one.number, shard))
 
-    def end(self, one: Round) -> bool:
+    def end(self, one: ExpansionRound) -> bool:
         """Log the end of a round."""
         self.log.append(("end", one.number, 0))
         return one.number >= self.enough

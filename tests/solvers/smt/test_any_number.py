@@ -23,7 +23,7 @@ from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.model.systems.replication.log import Log
 from kraftcheck.model.systems.replication.state import Broker, Replication
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.reading.z3_endless import Value, answer
@@ -77,7 +77,7 @@ def test_what_is_said_of_any_number_is_true_of_concrete_sets(
     sets = [AnySet(members(f"set {n}", content)) for n, content in enumerate((one, other, third))]
     words["ranks"] = ranks
     replicas = AnyReplicas(members("replicas", listed), Sequence.of_state(graph, "ranks", 0, 1 << 1000), COUNT)
-    world = Places(COUNT + 1, words)  # `word` may be one more than every member
+    world = Interpretation(COUNT + 1, words)  # `word` may be one more than every member
     truths = [graph.lift(truth if world.value(truth) else negate(truth))
               for truth in operator.itemgetter(*chosen)(questions_about(sets, replicas, word))]  # fmt: skip
     instances = Instances(graph)
@@ -89,7 +89,7 @@ def test_what_is_said_of_any_number_is_true_of_concrete_sets(
     assert not satisfiable(world, truths, instances)
 
 
-def value_of_world(world: Places) -> Value:
+def value_of_world(world: Interpretation) -> Value:
     """What is true of the concrete sets; of a place that only the prover names, that it is no broker."""
 
     def value(term: Term) -> int:
@@ -99,7 +99,7 @@ def value_of_world(world: Places) -> Value:
     return value
 
 
-def satisfiable(world: Places, truths: list[Term], instances: Instances) -> bool:
+def satisfiable(world: Interpretation, truths: list[Term], instances: Instances) -> bool:
     """Whether truths, and what the prover is told, can hold together with the words and closed words of a world."""
     read, said = Z3Reader(z3.Context()), set[int]()
     solver = z3.Solver(ctx=read.context)
@@ -122,7 +122,7 @@ def satisfiable(world: Places, truths: list[Term], instances: Instances) -> bool
     return bool(answer(query, solver, read, say, list, lambda: 60_000) == z3.sat)
 
 
-def table(read: Z3Reader, world: Places, node: Term) -> Any:
+def table(read: Z3Reader, world: Interpretation, node: Term) -> Any:
     """The word of a sequence at a place, written out."""
     words, at_place = world.words[node.graph.variables[node.args[0].value]], node.args[1]
     place = z3.IntVal(at_place.value, read.context) if at_place.op == "const" else read.expression(at_place)
@@ -185,7 +185,7 @@ def test_claims_of_any_number_mean_the_same_as_of_three_brokers(freed: Mapping[s
         # Where budgets have no bound deaths are counted, which the claims of a fixed number read from the budget.
         dead = evolve(state, deaths=BOUNDS["unclean-stops"] - state.left.unclean_stops)
         for seen in (dead, disturbed(dead, dice), disturbed(dead, dice)):
-            world = Places(BROKERS, {slot.path: words(slot, seen, BROKERS) for slot in of.program.layout.slots})
+            world = Interpretation(BROKERS, {slot.path: words(slot, seen, BROKERS) for slot in of.program.layout.slots})
             truths = {name: all_of(*conjuncts(claim.predicate(seen), name).values())
                       for name, claim in compared.items()}  # fmt: skip
             assert {name: bool(world.value(terms[name])) for name in compared} == truths

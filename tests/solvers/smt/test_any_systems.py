@@ -14,7 +14,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.anynumber import AnySet
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.terms import Graph
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
 from kraftcheck.solvers.smt.worker import SolverSession
@@ -151,7 +151,7 @@ def test_claims_about_members_mean_the_same_of_any_number(members: tuple[int, ..
     mask = sum(1 << member for member in members)
     some = graph.variable("some", 0, 15)
     listed = Sequence.of_state(graph, "members", 0, 1, truths=True)
-    world = Places(5, {"some": [mask], "members": [mask >> at & 1 for at in range(5)]})
+    world = Interpretation(5, {"some": [mask], "members": [mask >> at & 1 for at in range(5)]})
     for least in (0, 1, 4):
 
         def claim(at: Any, least: int = least) -> Any:

@@ -14,7 +14,7 @@ from kraftcheck.ci.conformance.kafka.junit import class_name
 from kraftcheck.ci.conformance.kafka.junit import test_source as managers_test
 from kraftcheck.ci.systems.subject import program
 from kraftcheck.properties.register.findings import FINDINGS, Finding
-from kraftcheck.solvers.reference.interpreter import Broken, Integers, trace_of
+from kraftcheck.solvers.reference.interpreter import BrokenProperty, Integers, trace_of
 from tests.shared.places import ROOT
 
 NEWEST = known_versions()[-1]
@@ -52,7 +52,7 @@ def test_a_test_fails_where_its_defect_is_mended(name: str) -> None:
     row, shown = recorded()[name, NEWEST], subject_of(finding, rules_of(finding, NEWEST))
     mended = subject_of(finding, rules_of(finding, NEWEST, *finding.switches))
     engine = Integers(mended.system, mended.setting)
-    runs = [trace_of(first, steps, Broken("none", "always", ())) for first in engine.initial
+    runs = [trace_of(first, steps, BrokenProperty("none", "always", ())) for first in engine.initial
             for steps in ways(engine, first, row.events)]  # fmt: skip
     texts = [managers_test(run, program(mended), shown.title(), class_name(name)) for run in runs]
     assert source(finding).partition("\nclass ")[2] not in [text.partition("\nclass ")[2] for text in texts]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.run.formats import Limits, sarif
+from kraftcheck.ci.run.formats import ReportLimits, sarif
 from kraftcheck.ci.run.judged import JudgedRun, judged
 from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.systems.subject import program, subject
@@ -118,7 +118,7 @@ def judged_run(repository: Path, monkeypatch: pytest.MonkeyPatch) -> JudgedRun:
 
 def test_a_long_trace_is_shortened_in_the_middle(judged_run: JudgedRun) -> None:
     """With room for ten steps the first and the last five are kept, and the message says how many are left out."""
-    (result,) = valid_sarif(sarif([judged_run], 12, Limits(steps=10)))["results"]
+    (result,) = valid_sarif(sarif([judged_run], 12, ReportLimits(steps=10)))["results"]
     orders = [step["executionOrder"] - 1 for step in result["codeFlows"][0]["threadFlows"][0]["locations"]]
     assert orders == [0, 1, 2, 3, 4, 5, 26, 27, 28, 29, 30]
     assert "20 of 30 steps are left out of the thread flow" in result["message"]["text"]
@@ -126,7 +126,7 @@ def test_a_long_trace_is_shortened_in_the_middle(judged_run: JudgedRun) -> None:
 
 def test_results_beyond_the_limit_are_counted(judged_run: JudgedRun) -> None:
     """Of three results two are kept, and a notification of the run says that one is left out."""
-    run_ = valid_sarif(sarif([judged_run] * 3, 12, Limits(results=2)))
+    run_ = valid_sarif(sarif([judged_run] * 3, 12, ReportLimits(results=2)))
     assert len(run_["results"]) == 2
     assert any("1 of 3 results are left out" in json.dumps(note) for note in run_["invocations"])
 

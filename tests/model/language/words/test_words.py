@@ -9,7 +9,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.layout import UNBOUNDED, LayoutError
 from kraftcheck.model.language.sequences import Sequence, every
 from kraftcheck.model.language.terms import Graph, Truth, Word
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.hypothesis.machine import Violation, machine, run
 from kraftcheck.solvers.hypothesis.tally import VacuousRun
 from kraftcheck.solvers.reference.interpreter import Integers
@@ -199,4 +199,4 @@ def test_a_word_that_speaks_of_every_place_is_of_the_place_it_is_read_at() -> No
     is_least = Sequence(graph, least)
     is_least.anywhere()
     all_least = graph.lift(every(graph, is_least.at))
-    assert [Places(2, {"numbers": words}).value(all_least) for words in ([4, 4], [4, 7])] == [1, 0]
+    assert [Interpretation(2, {"numbers": words}).value(all_least) for words in ([4, 4], [4, 7])] == [1, 0]

@@ -26,7 +26,7 @@ from kraftcheck.model.language.sequences import (
 )
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, same_truth
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.certificates.quantifiers import DefiningReader
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.induction import prove
@@ -69,7 +69,7 @@ class Small:
         return [*map(self.graph.lift, words), *(self.has(a, b) for a in places for b in places)]
 
 
-def worlds(terms: Sequence[Term]) -> Iterator[Places]:
+def worlds(terms: Sequence[Term]) -> Iterator[Interpretation]:
     """Every world, as far as terms name what is in it; of more than 64 each fifth."""
     named = {node.graph.variables[node.value] for node in closure(terms) if node.op in ("var", "sequence")}
     values: dict[str, Sequence[Any]] = {
@@ -79,7 +79,7 @@ def worlds(terms: Sequence[Term]) -> Iterator[Places]:
     used = [name for name in values if name in named]
     every_one = list(itertools.product(*(values[name] for name in used)))
     for chosen in every_one[:: 5 if len(every_one) > 64 else 1]:
-        yield Places(PLACES + 1, dict(zip(used, chosen, strict=True)))
+        yield Interpretation(PLACES + 1, dict(zip(used, chosen, strict=True)))
 
 
 class Query:
@@ -147,7 +147,7 @@ class Query:
     def _number(self, place: Term) -> Any:
         return self.read.expression(place) if place.op != "const" else z3.IntVal(place.value, self.read.context)
 
-    def has_model(self, world: Places, **more: int) -> bool:
+    def has_model(self, world: Interpretation, **more: int) -> bool:
         """Whether all of it may hold in a world."""
         held = {**world.words, **{name: [value] for name, value in more.items()}}
         pairs = [
@@ -188,7 +188,7 @@ def low(at: Any) -> Any:
     return at * 2 < at + 1
 
 
-def values_of(term: Term, world: Places) -> set[int]:
+def values_of(term: Term, world: Interpretation) -> set[int]:
     """What a binder's word may be in a world: of members with one key any, and of numbers above them all each."""
     value, place = world.value(term), term.args[0].value
     if term.op == "above":

@@ -23,7 +23,7 @@ from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.model.systems.replication.system import unsettled_actions
 from kraftcheck.properties.kinds import always
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.theory import DOMAINS, Theory, theory
@@ -100,7 +100,7 @@ def false_of(of: Theory, step: Taken, names: Sequence[str] = ()) -> list[str]:
     return wrong + outside(of, at) + otherwise(of, kind, at, meaning(of, step.after, {}, COUNT))
 
 
-def outside(of: Theory, at: Places) -> list[str]:
+def outside(of: Theory, at: Interpretation) -> list[str]:
     """The fields that are not in their domain."""
     slots = {slot.path: slot.domain for slot in of.program.layout.slots}
     return [f"domain: {path}" for path, domain in slots.items()
@@ -111,14 +111,14 @@ def _flat(held: Any) -> list[Any]:
     return [word for one in held for word in _flat(one)] if isinstance(held, list) else [held]
 
 
-def otherwise(of: Theory, kind: Kind, before: Places, after: Places) -> list[str]:
+def otherwise(of: Theory, kind: Kind, before: Interpretation, after: Interpretation) -> list[str]:
     """The fields that the effect, as it is read for provers, makes other than the step has them."""
     slots = zip(of.program.layout.slots, kind.after, strict=True)
     return [f"effect: {slot.path}" for slot, term in slots
             if any(before.value(term, dict(enumerate(at))) != word for at, word in said_of(slot, after))]  # fmt: skip
 
 
-def said_of(slot: Slot, after: Places) -> Iterator[tuple[tuple[int, ...], int]]:
+def said_of(slot: Slot, after: Interpretation) -> Iterator[tuple[tuple[int, ...], int]]:
     """The words of a field by place; of a log those of its records, for from its end on it says nothing."""
     held, places = after.words[slot.path], places_of(slot.domain)
     for at in itertools.product(range(after.count), repeat=places):

@@ -22,7 +22,7 @@ from kraftcheck.model.language.sequences import cardinality, every, word_at
 from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading import z3_endless
@@ -73,7 +73,7 @@ def test_nothing_false_of_concrete_sets_is_proven(
     world["ranks"] = ranks
     replicas = AnyReplicas(in_list, order, COUNT)
     truth = operator.itemgetter(asked)(questions_about([AnySet(words) for words in named], replicas, word))
-    wrong = negate(truth) if Places(COUNT + 1, world).value(graph.lift(truth)) else truth
+    wrong = negate(truth) if Interpretation(COUNT + 1, world).value(graph.lift(truth)) else truth
     known = [content(graph, words, world[f"set {n}"]) for n, words in enumerate(named)]
     known += [content(graph, in_list, listed), *(graph.lift(order.at(at) == rank) for at, rank in enumerate(ranks))]
     symbols = [words.symbol for words in (*named, in_list, order) if words.symbol is not None]
@@ -307,9 +307,9 @@ def of_three_sets() -> tuple[Instances, list[int]]:
     return instances, [graph.lift(one.size()).index for one in sets]
 
 
-def concrete(world: Sequence[Sequence[int]]) -> Places:
+def concrete(world: Sequence[Sequence[int]]) -> Interpretation:
     """Three sets by their members."""
-    return Places(2, {f"set {n}": list(held) for n, held in enumerate(world)})
+    return Interpretation(2, {f"set {n}": list(held) for n, held in enumerate(world)})
 
 
 def _value(sizes_of: Mapping[int, int], known: Value, term: Term) -> int:
@@ -324,7 +324,7 @@ def test_axioms_of_each_kind_are_true_of_three_sets(kind: str) -> None:
 
 
 @frozen
-class Mistaken(Places):
+class Mistaken(Interpretation):
     """Concrete sets whose sizes, by the indices of their terms, may be wrong."""
 
     sizes: Mapping[int, int]
@@ -427,7 +427,7 @@ def test_what_is_said_of_equal_brokers_is_true_of_what_they_keep() -> None:
     instances = Instances(graph)
     instances.require(graph.lift(2 * size == 18) for size in sizes)
     before, worlds = len(instances.facts), [
-        Places(2, {"kept": held, "who": whose})
+        Interpretation(2, {"kept": held, "who": whose})
         for held in ([[1, 1], [0, 1]], [[0, 1], [1, 0]]) for whose in itertools.product((0, 1), repeat=2)
     ]  # fmt: skip
     for world, wrong in itertools.product(worlds, ((2, 1), (0, 1))):

@@ -19,7 +19,7 @@ from kraftcheck.model.language.system import ANY, Action, System
 from kraftcheck.model.language.terms import Term, Truth
 from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests.shared.samples import one_in
@@ -90,7 +90,7 @@ def steps_of_each(system: str) -> Mapping[str, list[Taken]]:
     return {name: sorted(dice.sample(steps, len(steps)), key=Taken.is_dull) for name, steps in by_action.items()}
 
 
-def refused(of: Theory, step: Any, before: Places) -> list[str]:
+def refused(of: Theory, step: Any, before: Interpretation) -> list[str]:
     """What is said of an action, its arguments and the state before it, as it is read, that is false of a step."""
     kind = kind_of(of, step.action)
     said = {f"argument: {name}": term for name, term in kind.allowed.items()}
@@ -100,7 +100,7 @@ def refused(of: Theory, step: Any, before: Places) -> list[str]:
     return [*strange, *(name for name, term in said.items() if not before.value(term)), *outside(of, before)]
 
 
-def before_step(of: Theory, step: Taken) -> Places:
+def before_step(of: Theory, step: Taken) -> Interpretation:
     """The state before a step and its arguments as they are read."""
     return meaning(of, step.before, step.arguments, BROKERS, step.action)
 
@@ -111,13 +111,13 @@ def otherwise(of: Theory, step: Taken) -> list[str]:
     return other_fields(of, kind_of(of, step.action), before_step(of, step), after)
 
 
-def other_fields(of: Theory, kind: Kind, before: Places, after: Places) -> list[str]:
+def other_fields(of: Theory, kind: Kind, before: Interpretation, after: Interpretation) -> list[str]:
     """The fields that an effect, as provers read it, makes other than a step has them; of ranks only the order."""
     slots = zip(of.program.layout.slots, kind.after, strict=True)
     return [slot.path for slot, term in slots if _differs(slot, term, before, after)]
 
 
-def _differs(slot: Slot, term: Term, before: Places, after: Places) -> bool:
+def _differs(slot: Slot, term: Term, before: Interpretation, after: Interpretation) -> bool:
     held, name = after.words[slot.path], slot.path.rpartition(".")[2]
     if not isinstance(slot.domain, Endless):
         return name != "top" and before.value(term) != held[0]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from attrs import evolve, frozen
 
-from kraftcheck.ci.prove.broken import BrokenProofRow, Place, every_row, freed, held_before, places, refutations
+from kraftcheck.ci.prove.broken import BoundedScope, BrokenProofRow, every_row, freed, held_before, places, refutations
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.subject import subject
@@ -17,7 +17,7 @@ from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.system import unsettled_actions
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import NOT_FOR_ANY
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
@@ -46,7 +46,7 @@ class Refuted:
     claim: str
     trace: Trace
     held: tuple[str, ...]
-    at: Places
+    at: Interpretation
 
     @property
     def action(self) -> str:
@@ -79,14 +79,14 @@ def unsettled(few: ProofRequest, trace: Trace) -> Trace:
     return evolve(trace, steps=tuple(steps))
 
 
-def without_bounds(place: Place, rules: str) -> Theory:
+def without_bounds(place: BoundedScope, rules: str) -> Theory:
     """The theory of any number of brokers, records and epochs, with the other bounds of a place."""
     bounds = {bound.name: bound for bound in SYSTEMS["replication"].bounds}
     kept = {name: n for name, n in place.bounds.items() if not bounds[name].freed_by}
     return ProofRequest("replication", place.scope, {**freed("replication", kept), "unbounded": 1}, rules).build()
 
 
-def _refuted(of: Theory, place: Place, claim: str, trace: Trace) -> Refuted:
+def _refuted(of: Theory, place: BoundedScope, claim: str, trace: Trace) -> Refuted:
     last = trace.steps[-1]
     before = trace.steps[-2].state if len(trace.steps) > 1 else trace.initial
     count = max(len(before.brokers), len(before.leaders)) + 1
@@ -128,7 +128,7 @@ def test_what_a_variant_refutes_is_not_proven_without_bounds() -> None:
     (one,) = refuted(row)
     assert false_there(one) == ([], False)
     assert not proven(one, [], pinned(one.of, one.at))
-    right = without_bounds(Place("tiny"), "fixed")
+    right = without_bounds(BoundedScope("tiny"), "fixed")
     assert proven(evolve(one, of=right), [], pinned(right, one.at))
 
 

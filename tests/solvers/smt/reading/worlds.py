@@ -14,7 +14,7 @@ from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, choose, same_truth
 from kraftcheck.model.systems.replication.log import Log
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.smt.theory import Theory
 
 ELSEWHERE: Mapping[str, int] = {
@@ -60,7 +60,7 @@ def field(path: str, record: Any) -> Any:
     return record
 
 
-def meaning(of: Theory, state: Any, arguments: Mapping[str, Any], count: int, action: str = "") -> Places:
+def meaning(of: Theory, state: Any, arguments: Mapping[str, Any], count: int, action: str = "") -> Interpretation:
     """What a theory says of a state and the arguments of a step; brokers and epochs beyond its own are of nobody.
 
     Args:
@@ -79,7 +79,7 @@ def meaning(of: Theory, state: Any, arguments: Mapping[str, Any], count: int, ac
         if parameter in arguments:
             held[name] = by_place(field(".".join(path), arguments[parameter]), int(term.op == "sequence"), brokers)
     assert {*of.program.graph.variables} >= {*held}
-    return Places(count, held)
+    return Interpretation(count, held)
 
 
 def places_of(domain: Any) -> int:
@@ -101,7 +101,7 @@ def lowest_setting() -> Setting:
     return subject("replication", "tiny", {"config-changes": 1, "unbounded": 1}, "fixed", proof=True).setting
 
 
-def pinned(of: Theory, at: Places) -> Term:
+def pinned(of: Theory, at: Interpretation) -> Term:
     """The truth that the state is that of an interpretation, whose last place is like all after it."""
     graph = of.program.graph
     fields = zip(of.program.state, of.program.layout.slots, strict=True)

@@ -14,7 +14,7 @@ from attrs import frozen
 from kraftcheck.model.language.sequences import Sequence, every
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.goals.proof import Frame, GoalProof, Parts, PremiseParts
 from kraftcheck.solvers.smt.z3terms import Substitution
@@ -69,11 +69,11 @@ def drawing(seed: int) -> Drawing:
     return Drawing(graph, random.Random(seed), Sequence.of_state(graph, "bits", 0, 1, truths=True), words)
 
 
-def interpretations(of: Drawing) -> Iterator[Places]:
+def interpretations(of: Drawing) -> Iterator[Interpretation]:
     """Every meaning of the two words, with random truths."""
     for first, second in itertools.product(range(-1, PLACES), repeat=2):
         bits = [of.dice.randrange(2) for _ in range(PLACES)]
-        yield Places(PLACES, {"bits": bits, "first": [first], "second": [second]})
+        yield Interpretation(PLACES, {"bits": bits, "first": [first], "second": [second]})
 
 
 def by_parts(questions: Questions, premises: Premises, effort: Effort, frame: Frame | None = None) -> GoalProof:

@@ -16,7 +16,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.sequences import every
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.smt.queries import PREMISE, PROVEN, Effort, Obligation, Premises, Questions, SolverAnswer
 from kraftcheck.solvers.smt.reading.goals.proof import (
     SOON,
@@ -48,7 +48,7 @@ WORLDS = 5
 """Interpretations of each goal; all but the first are of no state that can be reached."""
 
 
-def worlds(at: Places, dice: random.Random) -> Iterator[Places]:
+def worlds(at: Interpretation, dice: random.Random) -> Iterator[Interpretation]:
     """An interpretation, and others with some words of the same fields in other places."""
     yield at
     for _ in range(WORLDS - 1):
@@ -59,7 +59,7 @@ def worlds(at: Places, dice: random.Random) -> Iterator[Places]:
                 held = dice.choice(held)
             if len(held) > 1:
                 held[dice.randrange(len(held))] = dice.choice(held)
-        yield Places(at.count, words)
+        yield Interpretation(at.count, words)
 
 
 LONG = ("alter_partition", "fence", "shut_down", "unfence", "register", "elect_preferred", "fetch", "apply_metadata")
@@ -145,7 +145,9 @@ def test_a_place_that_is_bound_again_is_another_place() -> None:
 
 def as_true(of: Drawing, whole: Term, parts: Sequence[Term]) -> bool:
     """Whether parts all hold just where the whole does, whatever its words, its sequence and a truth `known` are."""
-    worlds = [Places(at.count, {**at.words, "known": [known]}) for at in interpretations(of) for known in (0, 1)]
+    worlds = [
+        Interpretation(at.count, {**at.words, "known": [known]}) for at in interpretations(of) for known in (0, 1)
+    ]
     return all(all(at.value(part) for part in parts) == bool(at.value(whole)) for at in worlds)
 
 
@@ -235,7 +237,7 @@ def test_disjunctions_are_distributed_up_to_a_limit() -> None:
         whole = of.graph.lift(any_of(one, other))
         found = conjuncts.of(whole)
         for _ in range(20):
-            world = Places(0, {name: [of.dice.random() < 0.8] for name in of.graph.variables})
+            world = Interpretation(0, {name: [of.dice.random() < 0.8] for name in of.graph.variables})
             assert all(world.value(part) for part in found) == bool(world.value(whole))
         return len(found)
 

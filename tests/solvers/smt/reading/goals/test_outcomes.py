@@ -14,7 +14,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.sequences import Sequence, every, symbol_of
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose
-from kraftcheck.solvers.audit.numbers import Places
+from kraftcheck.solvers.audit.numbers import Interpretation
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import prove
@@ -232,7 +232,7 @@ def test_a_field_that_is_none_cannot_be_decided() -> None:
         any_theory(with_lemmas([LEMMA], decided=["fence"]))
 
 
-def with_names(world: Places, of: Drawing, sets: Sequence_[tuple[Term, Term]]) -> Places:
+def with_names(world: Interpretation, of: Drawing, sets: Sequence_[tuple[Term, Term]]) -> Interpretation:
     """An interpretation in which each name means the word, or the set, that it is for."""
     graph, words = of.graph, dict(world.words)
     for name in graph.variables:
@@ -240,7 +240,7 @@ def with_names(world: Places, of: Drawing, sets: Sequence_[tuple[Term, Term]]) -
             words[name] = [world.value(graph.nodes[int(name.removeprefix("decision "))])]
     for member, symbol in sets:
         words[graph.variables[symbol.value]] = [world.value(member, {0: place}) for place in range(world.count)]
-    return Places(world.count, words)
+    return Interpretation(world.count, words)
 
 
 def test_a_claim_of_every_decision_holds_of_the_one_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +257,7 @@ def test_a_claim_of_every_decision_holds_of_the_one_there_is(monkeypatch: pytest
         told = Decisions(Substitution(of.graph), sets, [*of.words, argument]).named(whole)
         named.update({of.graph.variables[n.value].split()[0] for n in closure([told]) if n.op in ("var", "sequence")})
         for number, world in enumerate(interpretations(of)):
-            meaning = with_names(Places(world.count, {**world.words, "argument": [number % 3]}), of, sets)
+            meaning = with_names(Interpretation(world.count, {**world.words, "argument": [number % 3]}), of, sets)
             assert meaning.value(told) == meaning.value(whole)
             inside = [node for node in closure([told]) if node.op == "var"]
             assert all(node.lo <= meaning.value(node) <= node.hi for node in inside)

@@ -33,6 +33,7 @@ class BrokerIdRules:
 class DataPlaneRules:
     """What leaders, followers and the controller tell each other. All off: as it ought to be."""
 
+    answered_before_commit: bool = False
     min_isr_raise_is_silent: bool = False
     equal_epoch_ends_proposal: bool = False
     reelected_leader_keeps_ends: bool = False

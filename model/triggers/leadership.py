@@ -33,6 +33,14 @@ def second_sees_first(rules: PartitionRules) -> bool:
     return not rules.passes_share_one_base
 
 
+@rule("answer.waits-for-commit", source="KIP-631; QuorumController", switches=("answered-before-commit",),
+      says="A request is answered once the records of its decision are committed, and never by a controller that is "
+           "deposed before.")  # fmt: skip
+def answers_uncommitted(rules: DataPlaneRules) -> bool:
+    """Whether a broker hears of a decision that another controller, taking over, does not have."""
+    return rules.answered_before_commit
+
+
 @rule("unfence.directories-known", source="KIP-858; semantics 9",
       switches=("unfence-ignores-assignments", "one-directory-awaits-nothing"),
       says="A broker that registers directories stays fenced while the controller does not know in which of "

@@ -212,6 +212,9 @@ def goals(setting: Setting) -> list[Property]:
                 "shows-refusal", "an assignment is refused", lambda t: False if t.event is None else t.event.refused
             )
         )
+    if setting["takeovers"]:
+        listed.append(happens("shows-takeover", "a controller is deposed before its decision is committed",
+                              lambda t: t.action == "lose_decision"))  # fmt: skip
     if setting["records"]:
         listed.append(happens("shows-record", "a record is committed", lambda t: t.action == "write"))
     if setting["directories"] > 1:

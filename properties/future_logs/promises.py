@@ -9,6 +9,7 @@ from kraftcheck.model.systems.future_logs.system import FAILED, FETCHING, FUTURE
 from kraftcheck.properties.kinds import always, fair_system, happens, leads_to, recovers, sometimes, step, weak_fairness
 
 _STUCK = ("move-keeps-leader-epoch", "move-resumes-at-watermark")
+_PROMOTIONS = ("promote", "advance_while_promoting", "begin_epoch_while_promoting")
 _ENDLESS = (*_STUCK, "stale-future-log-resumed")
 _FETCHES = ("future-log.fetcher-follows-epochs", "future-log.fetched-from-its-end")
 
@@ -21,9 +22,9 @@ def properties(setting: Setting) -> list[Property]:
                rules=_FETCHES),
         always("fetcher-has-its-log", "a fetcher has a future log", lambda s: implies(s.fetcher == FETCHING, s.moving),
                "KAFKA-9750", ("fetcher-outlives-future-log",), rules=("future-log.fetched-while-it-is-there",)),
-        always("watermark-is-kept", "the log has each watermark that the broker has taken for its own",
-               lambda s: s.told <= s.watermark, "KAFKA-9263", ("watermark-of-replaced-log",),
-               rules=("future-log.watermark-of-the-log-that-serves",)),
+        always("watermark-is-kept", "the log has each watermark that the broker has taken for its own, and its records",
+               lambda s: all_of(s.told <= s.watermark, s.watermark <= s.log.end()), "KAFKA-9263",
+               ("watermark-of-replaced-log",), rules=("future-log.watermark-of-the-log-that-serves",)),
         step("promoted-log-is-the-same", "a log that replaces another has the records of that one", _same,
              "KIP-113; KIP-101", ("future-log-uncut",), rules=("future-log.cut-where-logs-part",)),
         always("cleaning-goes-on", "cleaning is paused once while a log moves, and not at all otherwise",
@@ -49,7 +50,7 @@ def properties(setting: Setting) -> list[Property]:
 
 
 def _same(t: Step) -> Truth:
-    if t.action != "promote":
+    if t.action not in _PROMOTIONS:
         return True
     pairs = zip(t.before.log.entries, t.after.log.entries, strict=True)
     return all_of(*(old == new for old, new in pairs))
@@ -64,8 +65,8 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                           "order": all_of(s.log.in_order(True), s.future.in_order(True))}),
         always("lemma-fetcher-is-current", "a fetcher fetches at the end of the future log, by the leader epoch",
                lambda s: all_of(implies(s.moving, _current(s)), implies(negate(s.moving), s.fetcher == NONE))),
-        always("lemma-watermark-is-in-the-log", "a watermark is not beyond the end of its log, nor a record of a "
-               "later leader epoch", lambda s: all_of(s.watermark <= s.log.end(), s.log.last() <= s.epoch + 1)),
+        always("lemma-records-are-of-their-epochs", "no record is of a later leader epoch than the replica",
+               lambda s: s.log.last() <= s.epoch + 1),
     )  # fmt: skip
 
 

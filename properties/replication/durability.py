@@ -97,8 +97,8 @@ def properties(setting: Setting) -> list[Property]:
                rules=("isr.join.unfenced", "isr.join.not-shutting-down"),
                follows_from=("lemma-controller-isr-active-while-led",)),
         always("metadata-match", "a leader that has applied all metadata knows the controller's ISR", _metadata_match,
-               "KIP-497; semantics 4", ("refusal-taken-for-success",),
-               rules=("proposal.refusal-ends-it",)),
+               "KIP-497; semantics 4", ("refusal-taken-for-success", "answered-before-commit"),
+               rules=("proposal.refusal-ends-it", "answer.waits-for-commit")),
         always("recovery-quorum", "ISR and ELR hold min ISR brokers, less one for each unclean stop",
                lambda s: _recovery_quorum(s, setting), "KIP-966; KAFKA-18635", ("every-restart-is-unclean",),
                rules=("restart.clean-keeps-elr",),
@@ -117,6 +117,9 @@ def properties(setting: Setting) -> list[Property]:
         happens("shows-truncation", "a follower cuts a diverging log",
                 lambda t: t.action == "fetch" and _log_shrinks(t)),
     ]  # fmt: skip
+    if setting["takeovers"]:
+        claims.append(happens("shows-takeover", "a controller is deposed before its decision is committed",
+                              lambda t: t.action == "lose_alter_partition"))  # fmt: skip
     if setting["unclean-elections"]:
         claims.append(sometimes("shows-loss", "after an unclean election a committed record is gone", _lost))
     if setting["elr"] and setting.rules.partition.elr_available:
@@ -130,8 +133,8 @@ def _records(setting: Setting) -> list[Property]:
         always("leader-complete", "a leader holds every committed record, while none may be lost",
                lambda s: leader_complete(s, excused(s, setting)),
                "invariant 25; KIP-966",
-               ("hw-advances-under-min-isr", "alter-partition-ignores-broker-epoch"),
-               rules=("watermark.waits-for-maximal-isr", "watermark.frozen-below-min-isr",
+               ("hw-advances-under-min-isr", "alter-partition-ignores-broker-epoch", "answered-before-commit"),
+               rules=("answer.waits-for-commit", "watermark.waits-for-maximal-isr", "watermark.frozen-below-min-isr",
                       "isr.join.current-broker-epoch", "elr.needs-metadata-version", "elr.within-replicas",
                       "elr.excludes-unclean-stops", "min-isr.change-clears-elr", "restart.leaves-isr",
                       "restart.marked-clean-once-recovered"),

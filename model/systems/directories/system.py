@@ -59,6 +59,7 @@ from kraftcheck.model.systems.elections.system import (
     replica_lists,
 )
 from kraftcheck.model.systems.elections.triggers import Triggers, gate, start
+from kraftcheck.model.triggers.leadership import answers_uncommitted
 
 
 @frozen
@@ -215,6 +216,12 @@ class Moves:
         told = self._assigned(state, broker, host.sent)
         return decided(state.with_host(broker, evolve(host, answered=True)), told, self.rules.directories)
 
+    def lose_decision(self, state: Placement, broker: Word) -> Outcome:
+        """Another controller takes over before the assignment is committed: it has the state as it was."""
+        host = evolve(state.host(broker), answered=True)
+        heard = state.with_host(broker, host) if answers_uncommitted(self.rules.data_plane) else state
+        return decided(heard, nothing(heard), self.rules.directories)
+
     @rule("assignment.offline-directory-leads-away", source="KIP-858; catalogue 46; semantics 6.2",
           switches=("offline-assignment-ignored",),
           says="An assignment to an offline directory ends the broker's leadership and ISR membership.")  # fmt: skip
@@ -325,6 +332,7 @@ DIRECTORY_ARROWS: Mapping[str, tuple[Arrow, ...]] = {
     ),
     "shut_down": CONTROLLER_ARROWS["controlled_shutdown"],
     "assign": sent(BROKER, CONTROLLER, "AssignReplicasToDirs"),
+    "lose_decision": sent(BROKER, CONTROLLER, "AssignReplicasToDirs, before another controller takes over"),
     "assign_late": sent(BROKER, CONTROLLER, "AssignReplicasToDirs, an abandoned one"),
     "intrude": sent(BROKER, CONTROLLER, "AssignReplicasToDirs for another broker"),
     "answer": sent(CONTROLLER, BROKER, "answer to AssignReplicasToDirs"),
@@ -374,6 +382,7 @@ BOUNDS = (
     Bound("reassignments", 0, 2, "budget: reassignments to other brokers", _MANY),
     Bound("records", 0, 2, "budget: records committed", _MANY),
     Bound("cordons", 0, 1, "whether operators cordon directories"),
+    Bound("takeovers", 0, 1, "whether another controller may take over before a decision is committed", proven_to=0),
     Bound("reassignment", 0, 0, "for the controller: replicas at the start are as given"),
 )
 
@@ -395,6 +404,7 @@ SCOPES = {
     "restarts": {**_PAIR, "elr": 1, "clean-stops": 1, "crashes": 0},
     "torn": {**_BASE, "torn-moves": 1, "repairs": 1},
     "cordons": {**_BASE, "cordons": 1, "crashes": 0, "records": 0, "moves": 2},
+    "takeovers": {**_BASE, "takeovers": 1},
 }
 
 
@@ -468,6 +478,8 @@ def _operations(setting: Setting, process: Process, control: Control, moves: Mov
     each = _each(setting)
     slots = {**each, "slot": tuple(range(setting["directories"]))}
     listed = []
+    if setting["takeovers"]:
+        listed.append(Action("lose_decision", moves.lose_decision, moves.may_assign, each, "a takeover"))
     if setting["copies"]:
         listed.append(Action("assign_late", moves.assign_late, moves.may_assign_late, each, "STALE_BROKER_EPOCH"))
     if setting["moves"]:

@@ -57,14 +57,14 @@ LEGEND = Legend(
 DATA = {
     "produce": ("broker",), "produce_acks_1": ("broker",), "fetch": ("follower", "leader"), "apply_metadata": (),
     "propose_expand": ("broker",), "propose_shrink": ("broker",), "receive_answer": ("broker",), "give_up": ("broker",),
-    "alter_partition": (),
+    "alter_partition": (), "lose_alter_partition": (),
 }  # fmt: skip
 """Actions of the data plane, and the brokers of each that need their log open."""
 
 DISKS = (
     "apply_metadata", "log_dir_timeout", "unfence", "report", "send", "assign", "answer", "lose", "assign_late", "move",
     "cancel_move", "copy", "request_promotion", "promote", "fail_directory", "intrude", "lose_report",
-    "fail_while_reporting", "repair",
+    "fail_while_reporting", "repair", "lose_decision",
 )  # fmt: skip
 """Actions of processes and disks that touch no log of the data plane but by replacing it."""
 
@@ -99,7 +99,7 @@ class Both(OfSetting[RuleSet]):
 
         def effect(state: Kraft, **arguments: Any) -> Kraft:
             data = state.data
-            if action.name == "alter_partition":
+            if action.name.endswith("alter_partition"):
                 data = evolve(data, request=request_in_flight(state, self.rules))
             return self.settled(replicated(state, action.effect(data, **arguments), self.rules.directories))
 

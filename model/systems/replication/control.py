@@ -29,7 +29,14 @@ from kraftcheck.model.systems.replication.state import (
     Replication,
     decided,
 )
-from kraftcheck.model.triggers.leadership import ELIGIBLE, MEMBER_EPOCHS, isr_checks, member_checks, sender_check
+from kraftcheck.model.triggers.leadership import (
+    ELIGIBLE,
+    MEMBER_EPOCHS,
+    answers_uncommitted,
+    isr_checks,
+    member_checks,
+    sender_check,
+)
 
 
 @frozen
@@ -256,16 +263,36 @@ class Control:
         Answers arrive in order, so a refusal of an earlier copy no longer arrives then.
         """
         request, controller = state.request, state.controller
-        members = member_checks(request.isr, controller, request.stale, request.isr.none(), self.rules.data_plane)
-        eligible = self.rules.granted(all_of(members[ELIGIBLE], members[MEMBER_EPOCHS]))
+        eligible = self.rules.granted(self._eligible(state))
         told = self.do.alter_partition(controller, request.isr, False)
         changed = decided(state, told, self.rules.data_plane, request.isr)
         leader = controller.leader
         kept = all_of(changed.controller.leader == leader, changed.leader_epoch == state.leader_epoch)
-        sender = state.broker(leader)
-        waits = all_of(state.leads(leader, sender), sender.epoch == state.leader_epoch, sender.pending())
+        waits = self._waits(state)
         accepted = self._answered(changed, leader, waits, choose(kept, ACCEPTED, NONE))
         return choose(eligible, accepted, self._answered(state, leader, waits, INELIGIBLE))
+
+    def _eligible(self, state: Replication) -> Truth:
+        """Whether the controller accepts the members that the request in flight names."""
+        isr, stale, nobody = state.request.isr, state.request.stale, state.request.isr.none()
+        members = member_checks(isr, state.controller, stale, nobody, self.rules.data_plane)
+        return all_of(members[ELIGIBLE], members[MEMBER_EPOCHS])
+
+    def _waits(self, state: Replication) -> Truth:
+        """Whether the leader waits for an answer, in the leader epoch of the controller."""
+        leader = state.controller.leader
+        sender = state.broker(leader)
+        return all_of(state.leads(leader, sender), sender.epoch == state.leader_epoch, sender.pending())
+
+    def may_lose_alter(self, state: Replication) -> dict[str, Truth]:
+        """The controller accepts the request, and another one takes over before that is committed."""
+        return {**self.may_alter(state), "its members are eligible": self._eligible(state)}
+
+    def lose_alter(self, state: Replication) -> Replication:
+        """What was decided is aborted: the next controller has the state as it was, and may get the request again."""
+        if not answers_uncommitted(self.rules.data_plane):
+            return state
+        return self._answered(state, state.controller.leader, self._waits(state), ACCEPTED)
 
     def _answered(self, state: Replication, leader: Word, waits: Truth, answer: Word) -> Replication:
         sender = state.broker(leader)

@@ -311,6 +311,7 @@ REPLICATION_ARROWS: Mapping[str, tuple[Arrow, ...]] = {
     "apply_metadata": sent(CONTROLLER, BROKER, "metadata records"),
     "apply_equal_metadata": sent(CONTROLLER, BROKER, "metadata records"),
     "alter_partition": sent("broker {leader}", CONTROLLER, "AlterPartition"),
+    "lose_alter_partition": sent("broker {leader}", CONTROLLER, "AlterPartition, before another controller takes over"),
     "receive_answer": sent(CONTROLLER, BROKER, "answer to AlterPartition"),
     **{name: CONTROLLER_ARROWS[name] for name in ("fence", "unfence", "elect_preferred")},
 }
@@ -367,6 +368,7 @@ BOUNDS = (
         "initial-isr", 0, 5, "members of the ISR at the start, the first replicas; 0: every replica", freed_by="brokers"
     ),
     Bound("late-replies", 0, 1, "budget: replies to fetches that arrive late", proven_to=0),
+    Bound("takeovers", 0, 1, "whether another controller may take over before a decision is committed", proven_to=0),
     Bound(
         "unbounded",
         0,
@@ -391,6 +393,7 @@ SCOPES = {
     "one-crash": {**_BASE, "fences": 2, "shrinks": 1, "epochs": 7},
     "medium": {**_BASE, "unclean-stops": 2, "fences": 2, "shrinks": 1, "epochs": 9},
     "large": {**_BASE, "fences": 2, "clean-stops": 1, "shrinks": 1, "epochs": 7},
+    "takeovers": {**_BASE, "brokers": 2, "replication": 2, "min-isr": 1, "shrinks": 1, "takeovers": 1},
 }
 
 
@@ -461,6 +464,9 @@ def _failures(setting: Setting, control: Control, data: DataPlane, each: Paramet
     if allows(setting, "shrinks"):
         pair = {**each, "follower": each["broker"]}
         listed.append(Action("propose_shrink", data.shrink, data.may_shrink, pair, "Partition.maybeShrinkIsr"))
+    if setting["takeovers"]:
+        aborted, may_abort = control.lose_alter, control.may_lose_alter
+        listed.append(Action("lose_alter_partition", aborted, may_abort, {}, "a takeover"))
     if setting.rules.data_plane.unknown_outcome_is_failure:
         listed.append(Action("give_up", data.give_up, _leads, each, "KAFKA-14154"))
     return listed

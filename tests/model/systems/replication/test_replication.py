@@ -463,3 +463,16 @@ def test_its_triggers_write_one_record(rules: str) -> None:
 def test_a_heartbeat_may_write_two() -> None:
     """The bound is no matter of course: a heartbeat that unfences and reports is not decided by intervals."""
     assert few_records("fixed")["heartbeat"] is not True
+
+
+@pytest.mark.parametrize(("rules", "answer"), [("fixed", NONE), ("fixed+answered-before-commit", ACCEPTED)])
+def test_nobody_hears_of_what_was_not_committed(rules: str, answer: int) -> None:
+    """A controller that is deposed has changed nothing, and told nobody; by the defect its leader is answered."""
+    setting = REPLICATION.setting("takeovers", rules=parse(rules))
+    steps = {action.name: action for action in REPLICATION.actions(setting)}
+    (state,) = REPLICATION.initial(setting)
+    state = steps["propose_shrink"].effect(state, broker=0, follower=1)
+    assert steps["lose_alter_partition"].enabled(state, {})
+    after = steps["lose_alter_partition"].effect(state)
+    assert after.controller == state.controller
+    assert after.brokers[0].answer == answer

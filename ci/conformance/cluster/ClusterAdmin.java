@@ -1,8 +1,12 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -34,6 +38,13 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.TopicPartitionReplica;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.message.AlterPartitionRequestDataJsonConverter;
+import org.apache.kafka.common.message.AlterPartitionResponseDataJsonConverter;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.AlterPartitionRequest;
+import org.apache.kafka.common.requests.AlterPartitionResponse;
+import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -97,6 +108,7 @@ public final class ClusterAdmin {
             case "quorum" -> quorum(admin);
             case "brokers" -> admin.describeCluster().nodes().get().stream().map(Node::id).sorted().toList();
             case "end offset" -> endOffset(admin, partition(request));
+            case "alter partition" -> alterPartition(request);
             case "produce" -> produce(request);
             case "consume" -> consume(request);
             default -> throw new IllegalArgumentException("no request " + name);
@@ -170,6 +182,24 @@ public final class ClusterAdmin {
         FeatureUpdate.UpgradeType kind = FeatureUpdate.UpgradeType.valueOf(request.get("kind").asText());
         FeatureUpdate update = new FeatureUpdate((short) request.get("level").asInt(), kind);
         return admin.updateFeatures(Map.of(request.get("name").asText(), update), new UpdateFeaturesOptions()).all();
+    }
+
+    /** Sends a controller an AlterPartition, as brokers do; what it answers. */
+    private static JsonNode alterPartition(JsonNode request) throws Exception {
+        short version = ApiKeys.ALTER_PARTITION.latestVersion();
+        var header = new RequestHeader(ApiKeys.ALTER_PARTITION, version, "", 0);
+        var data = AlterPartitionRequestDataJsonConverter.read(request.get("data"), version);
+        ByteBuffer sent = new AlterPartitionRequest(data, version).serializeWithHeader(header);
+        String[] address = request.get("controllers").asText().split(":");
+        try (var socket = new Socket(address[0], Integer.parseInt(address[1]))) {
+            var out = new DataOutputStream(socket.getOutputStream());
+            out.writeInt(sent.remaining());
+            out.write(sent.array(), sent.arrayOffset() + sent.position(), sent.remaining());
+            var in = new DataInputStream(socket.getInputStream());
+            ByteBuffer answer = ByteBuffer.wrap(in.readNBytes(in.readInt()));
+            var response = (AlterPartitionResponse) AbstractResponse.parseResponse(answer, header);
+            return AlterPartitionResponseDataJsonConverter.write(response.data(), version);
+        }
     }
 
     private static List<Map<String, Object>> describe(Admin admin, String topic) throws Exception {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster, PartitionDescription
 from kraftcheck.ci.conformance.findings.scenario import (
     BESIDE,
     OBSERVED_S,
@@ -308,20 +308,7 @@ def untold_assignment(cluster: KafkaCluster) -> Outcome:
 @scenario(BY_RULES, "two-passes", layout(1, 2, 3, more=(*PATIENT, "broker.session.timeout.ms=9000")))
 def two_passes(cluster: KafkaCluster) -> Outcome:
     """Let one heartbeat unfence a broker and report its failed directory."""
-    gate = cluster.home / "gate"
-    _start_with(cluster, 1, LEFT_OUT.format(gate=gate, **HEARTBEATS))
-    cluster.create(TOPIC, [(1, 2)], min_insync_replicas="2")
-    acknowledged = cluster.admin.produce(TOPIC, 0, 100).acknowledged
-    time.sleep(10)  # until brokers have reported their directories
-    cluster.stop(2)
-    cluster.wait_for_isr_without(TOPIC, 2)
-    gate.touch()
-    cluster.wait_until_fenced(1)
-    cluster.wait("nobody leads", lambda: cluster.partition(TOPIC).leader == -1)
-    fenced = cluster.partition(TOPIC)
-    gate.unlink()
-    _fail_directory(cluster)
-    cluster.wait_until_unfenced(1)
+    acknowledged, fenced = _elect_on_failed_directory(cluster, min_insync_replicas="2")
     cluster.bring_back(2)
     time.sleep(OBSERVED_S)
     last, produced = cluster.partition(TOPIC), cluster.admin.produce(TOPIC, 0, 10)
@@ -330,10 +317,62 @@ def two_passes(cluster: KafkaCluster) -> Outcome:
         last.leader == 1 and told > 0 and produced.acknowledged == 0,
         {
             "records acknowledged before": acknowledged,
-            "once 1 is fenced": state(fenced),
+            "once both are gone": state(fenced),
             "directories that the controller has marked offline": told,
             f"{OBSERVED_S} s after 2 has started": state(last),
             "records acknowledged then, of 10": produced.acknowledged,
             "errors": produced.errors,
+        },
+    )
+
+
+def _elect_on_failed_directory(cluster: KafkaCluster, **configs: str) -> tuple[int, PartitionDescription]:
+    """Let one heartbeat of broker 1 unfence it and report the failed directory of its replica, while 2 is down.
+
+    How many records are acknowledged; and the partition before the heartbeat.
+    """
+    gate = cluster.home / "gate"
+    _start_with(cluster, 1, LEFT_OUT.format(gate=gate, **HEARTBEATS))
+    cluster.create(TOPIC, [(1, 2)], **configs)
+    acknowledged = cluster.admin.produce(TOPIC, 0, 100).acknowledged
+    time.sleep(10)  # until brokers have reported their directories
+    gate.touch()
+    cluster.wait_until_fenced(1)
+    cluster.stop(2)
+    cluster.wait("nobody leads", lambda: cluster.partition(TOPIC).leader == -1)
+    fenced = cluster.partition(TOPIC)
+    gate.unlink()
+    _fail_directory(cluster)
+    cluster.wait_until_unfenced(1)
+    return acknowledged, fenced
+
+
+@scenario(BY_RULES, "unmarked-election", layout(1, 2, 3, more=(*PATIENT, "broker.session.timeout.ms=9000")))
+def unmarked_election(cluster: KafkaCluster) -> Outcome:
+    """End a recovery in the place of a leader whose directory has failed, while another replica is alive."""
+    _, fenced = _elect_on_failed_directory(cluster, unclean_leader_election_enable="true")
+    cluster.bring_back(2)
+    before = cluster.partition(TOPIC)
+    (topic,) = (one["topicId"] for one in cluster.records_of("TOPIC_RECORD") if one["name"] == TOPIC)
+    changes = [*cluster.records_of("PARTITION_CHANGE_RECORD")]
+    asked = {
+        "partitionIndex": 0, "partitionEpoch": len(changes), "leaderRecoveryState": 0,
+        "leaderEpoch": sum(one.get("leader", -2) >= -1 for one in changes),
+        "newIsrWithEpochs": [{"brokerId": 1, "brokerEpoch": -1}],
+    }  # fmt: skip
+    epochs = [one["brokerEpoch"] for one in cluster.records_of("REGISTER_BROKER_RECORD") if one["brokerId"] == 1]
+    data = {"brokerId": 1, "brokerEpoch": epochs[-1], "topics": [{"topicId": topic, "partitions": [asked]}]}
+    answer = cluster.admin.ask("alter partition", controllers=cluster.controllers, data=data)
+    elected = cluster.happens(lambda: cluster.partition(TOPIC).leader == 2)
+    changes = [*cluster.records_of("PARTITION_CHANGE_RECORD")]
+    states = [one["leaderRecoveryState"] for one in changes if one.get("leaderRecoveryState", -1) >= 0]
+    return Outcome(
+        before.leader == 1 and before.isr == (1,) and elected and states == [1, 0],
+        {
+            "once both are gone": state(fenced),
+            "once 1 and 2 are back": state(before),
+            "the error of the AlterPartition": answer["topics"][0]["partitions"][0]["errorCode"],
+            "after it": state(cluster.partition(TOPIC)),
+            "leader recovery states in the metadata log": states,
         },
     )

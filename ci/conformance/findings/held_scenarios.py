@@ -371,8 +371,8 @@ def unmarked_election(cluster: KafkaCluster) -> Outcome:
         {
             "once both are gone": state(fenced),
             "once 1 and 2 are back": state(before),
-            "the error of the AlterPartition": answer["topics"][0]["partitions"][0]["errorCode"],
+            "the error code of the AlterPartition": answer["topics"][0]["partitions"][0]["errorCode"],
             "after it": state(cluster.partition(TOPIC)),
-            "leader recovery states in the metadata log": states,
+            "leader recovery states in the metadata log": ", ".join(("RECOVERED", "RECOVERING")[one] for one in states),
         },
     )

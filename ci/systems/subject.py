@@ -23,6 +23,7 @@ from kraftcheck.model.language.words import RuleError
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import KAFKA
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
+from kraftcheck.solvers.audit.numbers import check_freed
 from kraftcheck.solvers.audit.traced_sample import check_sample
 from kraftcheck.solvers.expressions.checking import ExpressionError
 from kraftcheck.solvers.expressions.expression import FIND, NO_EXPRESSIONS, Expressions, typed_id
@@ -342,18 +343,25 @@ def traced(
         with contextlib.redirect_stdout(sys.stderr):
             made = how(chosen.system, chosen.setting)
             if compared and not chosen.shipped:  # the rules of shipped systems are compared by tests
-                check_sample(made if isinstance(made, Program) else made.program, few())
+                asked = evolve(chosen.system, properties=chosen.whole.properties)
+                check_freed(lambda setting: _program(how(asked, setting)), asked, chosen.setting)
+                check_sample(_program(made), few())
             return made
     except Refusal:
         raise
     except (ScopeError, RuleError) as error:
         raise Refusal(str(error)) from error
     except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
-        raise chosen.at_fault(f"{error}{cheaper(chosen.system, chosen.setting)}") from error
+        mend = cheaper(chosen.system, chosen.setting) if isinstance(error, LayoutError) else ""
+        raise chosen.at_fault(f"{error}{mend}") from error
     except RAISED as error:
         if chosen.shipped:
             raise
         raise chosen.at_fault(f"tracing it raised {type(error).__name__}: {error}") from error
+
+
+def _program(made: Traced) -> Program:
+    return made if isinstance(made, Program) else made.program
 
 
 @contextlib.contextmanager

@@ -9,10 +9,11 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.model.language.layout import Described, Endless, Filled, Layout
+from kraftcheck.model.language.layout import Described, Endless, Filled, Layout, LayoutError
 from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.terms import Term, evaluate
 from kraftcheck.solvers.program.evaluation import add_values
+from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import description, given_states
@@ -31,8 +32,79 @@ FARTHEST = 8
 """So far beyond the last place that there is claims about every place are asked, at most: a word may name one."""
 
 
+FURTHER = (*range(1, 9), 50)
+"""By so much are there more participants than searches take, where the initial states of any number are compared."""
+
+MOST_LISTED = 1000  # initial states: the next number may have many more
+
+
+NUMBERS = 6  # values of a bound that bounds nothing, the smallest first, with which a system must be the same
+
+
 class OtherFields(ValueError):
     """A state with few has other fields than one with any number."""
+
+
+def check_further(program: Program) -> None:
+    """Compare a description of the initial states of any number with those of more than searches take.
+
+    Raises:
+        SystemFault: for a description that leaves one out.
+    """
+    system, setting = program.system, program.setting
+    rule, numbers = description(given_states(system, setting)), program.graph.notes.numbers
+    largest, listed = {bound.name: bound.hi for bound in system.bounds if bound.name in numbers}, 0
+    for more in FURTHER if numbers else ():
+        if rule is None or listed > (MOST_LISTED if more < FURTHER[-1] else 1):
+            return
+        of_more = evolve(setting, bounds={**setting.bounds, **{name: hi + more for name, hi in largest.items()}})
+        try:
+            states = _beginnings(system, of_more)
+        except (SystemFault, LayoutError):  # the system has no such number
+            return
+        listed = len(states)
+        for state in states:
+            check_initial(rule, state, of_more)
+
+
+def check_freed(made: Callable[[Setting], Program], system: System, setting: Setting) -> None:
+    """Trace a system with other values of the bounds that bound nothing: it must be the same with each.
+
+    Args:
+        made: traces it.
+        system, setting: the system, and where bounds may bound nothing.
+
+    Raises:
+        SystemFault: naming the bound with which it is another.
+    """
+    bounds = {bound.name: bound for bound in system.bounds}
+    own = Meaning.of(made(setting)).whole if setting.freed else ""
+    for bound in (bounds[name] for name in setting.freed):
+        for value in sorted({*range(bound.lo, min(bound.hi, bound.lo + NUMBERS) + 1), bound.hi}):
+            if Meaning.of(made(evolve(setting, bounds={**setting.bounds, bound.name: value}))).whole != own:
+                raise SystemFault(f"{bound.name} is any with {bound.freed_by}, and with {bound.name} {value} the system"
+                                  " is not the same: no rule, domain or initial state may depend on it")  # fmt: skip
+
+
+def _beginnings(system: System, setting: Setting) -> list[Any]:
+    """The initial states of a number; where they are described, the smallest state, if it is one."""
+    states = given_states(system, setting)
+    if (rule := description(states)) is None:
+        return states
+    layout = Layout(ask("layout", lambda: system.layout(setting)), packed=False)
+    smallest = layout.state([slot.domain.lo for slot in layout.slots])
+    return [smallest] if _is_described(rule, smallest) else []
+
+
+def check_initial(rule: Described, state: Any, setting: Setting) -> None:
+    """Raise a SystemFault where a state of a number is none that is described of any."""
+    if not _is_described(rule, state):
+        raise SystemFault(f"initial has {show(state)} with {setting.text()}, and has no such state for any number")
+
+
+def _is_described(rule: Described, state: Any) -> bool:
+    parts = answered(rule.holds, state)
+    return bool(parts) and all(parts.values())
 
 
 def by_place(
@@ -175,9 +247,10 @@ class OfNumber:
         rule = description(given_states(self.program.system, self.program.setting))
         for state in self._initial if self.described() is None else ():
             leaves_ = self.layout.values(state)
-            parts = None if rule is None else answered(rule.holds, state)
-            if not (self.read(leaves_).is_listed() if rule is None else parts and all(parts.values())):
-                raise SystemFault(f"initial lists {show(state)} with {self.setting.text()}, and has no such state for "
+            if rule is not None:
+                check_initial(rule, state, self.setting)
+            elif not self.read(leaves_).is_listed():
+                raise SystemFault(f"initial has {show(state)} with {self.setting.text()}, and has no such state for "
                                   "any number")  # fmt: skip
             yield leaves_
 

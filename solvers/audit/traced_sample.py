@@ -32,7 +32,7 @@ from kraftcheck.model.language.symbolic import UntraceableRule, of_one_kind, rec
 from kraftcheck.model.language.system import UNNAMED, Action, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.properties.kinds import STAYS
-from kraftcheck.solvers.audit.numbers import OfNumber, Own, answered
+from kraftcheck.solvers.audit.numbers import OfNumber, Own, answered, check_further
 from kraftcheck.solvers.program.parts import SystemFault, free_arguments, line_of
 from kraftcheck.solvers.program.premises import hidden_goals
 from kraftcheck.solvers.program.program import Kind, Program
@@ -66,6 +66,7 @@ def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -
         ways.of(name, rule, *subject)
     if not any(isinstance(slot.domain, Endless) for slot in program.layout.slots):
         ways.compare(Own(program))
+    check_further(program)
     for system, setting in few:
         ways.compare_parts(system, setting)
         try:

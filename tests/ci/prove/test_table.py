@@ -17,8 +17,9 @@ from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import EVERY, expected
+from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, ObligationAnswer
-from kraftcheck.solvers.smt.theory import DOMAINS
+from kraftcheck.solvers.smt.theory import DOMAINS, theory
 from tests.documentation import proofs as table
 from tests.documentation.proofs import (
     NOT_ASKED,
@@ -332,6 +333,19 @@ def test_a_run_that_is_not_of_any_number_is_refused(tmp_path: Path, monkeypatch:
     assert not (tmp_path / "table.json").exists()
     main(words)
     assert json.loads((tmp_path / "table.json").read_text())[0]["bounds"]["brokers"] == "any"
+
+
+@pytest.mark.parametrize(
+    "of", one_in(8, [of for of in ANY_COLUMNS if of[1] in of[0].request().subject().setting.freed]),
+    ids=lambda of: f"{of[0].system} {of[0].head()} {of[1]}",
+)  # fmt: skip
+def test_what_a_column_calls_any_counts_nowhere(of: tuple[ProofRun, str]) -> None:
+    """With the least and the largest number of a bound that is freed the system of a column is the same."""
+    run, name = of
+    chosen = run.request().subject()
+    (bound,) = (one for one in chosen.system.bounds if one.name == name)
+    given = (evolve(chosen.setting, bounds={**chosen.setting.bounds, name: n}) for n in (bound.lo, bound.hi))
+    assert len({Meaning.of(theory(chosen.system, setting).program).whole for setting in given}) == 1
 
 
 @pytest.mark.parametrize("of", one_in(8, ANY_COLUMNS), ids=lambda of: f"{of[0].system} {of[0].head()} {of[1]}")

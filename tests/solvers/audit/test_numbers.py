@@ -132,7 +132,17 @@ class Proxy:
         return issubclass(type(self.of), tuple)
 
 
+def nine_at_most(s: Some) -> dict[str, Any]:
+    """Nobody is anywhere, and there are at most nine."""
+    return {**nobody(s), "few": kc.each(kc.keys(s.level), lambda k: k < 9)}
+
+
 DIFFERENT: dict[str, dict[str, Any]] = {
+    "a beginning of at most nine": {"initial": lambda b: [kc.all_where(nine_at_most)] if b["n"] == ANY else listed(b)},
+    "a beginning without fifty-seven": {"initial": lambda b: [kc.all_where(lambda s: {
+        **nobody(s), "other": kc.count(kc.keys(s.level), lambda k: True) != 57})] if b["n"] == ANY else listed(b)},
+    "a described beginning of at most nine": {"initial": lambda b: [
+        kc.all_where(nine_at_most if b["n"] == ANY else nobody)]},
     "an initial state more": {"initial": lambda b: initial(b) if b["n"] == ANY else [
         *listed(b), Some(kc.IntSet.of((1,)), (0,) * b["n"], -1)]},
     "an initial state of five": {"initial": lambda b: initial(b) if b["n"] == ANY or b["n"] != 5 else [
@@ -167,6 +177,62 @@ def test_rules_that_differ_with_few_are_refused(name: str) -> None:
     """What Python says of a map or of a state with few is not what it says with any number: no proof is of it."""
     with pytest.raises(Refusal, match=r"on ints|of each|for any number|only|was asked for __len__"):
         prove(system(**DIFFERENT[name]))
+
+
+def test_a_beginning_is_compared_as_far_as_there_are_numbers() -> None:
+    """Where a number has very many initial states, or none can be listed, no larger one is looked at; then it holds."""
+
+    def many(b: Any) -> list[Any]:
+        return listed(b) * (1 if b["n"] < 8 else 2000)
+
+    def no_more(b: Any) -> list[Any]:
+        return listed(b) * (1 // (b["n"] < 8))
+
+    for of_number in (many, no_more):
+        made = system(initial=lambda b, of=of_number: [kc.all_where(nine_at_most)] if b["n"] == ANY else of(b))
+        assert kc.prove(made, search_states=0, cache=False, n="any").exit_code == 0
+
+
+def tank(**parts: Any) -> kc.System:
+    """A tank that is filled up to a limit; with `unbounded` there is none."""
+    given = {
+        "name": "tank", "summary": "A tank.", "initial": lambda b: [(0,)], "scopes": {"default": {"limit": 2}},
+        "bounds": [kc.Bound("limit", 1, 30, "room", freed_by="unbounded"), kc.Bound("unbounded", 0, 1, "no limit")],
+        "layout": lambda b: (kc.ints(-1, kc.ANY if b["unbounded"] else b["limit"]),),
+        "actions": lambda b: [kc.Action("fill", lambda s: (s[0] + 1,), lambda s: kc.any_of(
+            b["unbounded"] > 0, s[0] < b["limit"]))],
+        "properties": [kc.always("few", "it is never below empty", lambda s: s[0] >= 0)],
+    }  # fmt: skip
+    return kc.System(**{**given, **parts})
+
+
+READS: dict[str, dict[str, Any]] = {
+    "a guard": {"actions": lambda b: [kc.Action("fill", lambda s: (s[0] + 1,), lambda s: s[0] < b["limit"])]},
+    "a guard of the largest": {"actions": lambda b: [
+        kc.Action("fill", lambda s: (s[0] + 1,), lambda s: kc.any_of(b["limit"] < 30, s[0] < 2))]},
+    "an effect": {"actions": lambda b: [kc.Action("fill", lambda s: (kc.minimum(s[0] + 1, b["limit"]),))]},
+    "an argument": {"actions": lambda b: [
+        kc.Action("fill", lambda s, by: (by,), parameters={"by": range(b["limit"] + 1)})]},
+    "an action": {"actions": lambda b: tank().actions(b) * (b["limit"] < 5)},
+    "a layout": {"layout": lambda b: (kc.ints(0, b["limit"]),)},
+    "a beginning": {"initial": lambda b: [(b["limit"],)]},
+    "a claim": {"properties": lambda b: [kc.always("few", "it is never full", lambda s: s[0] <= b["limit"])]},
+}  # fmt: skip
+"""What counts with a bound though it is said to bound nothing."""
+
+
+@pytest.mark.parametrize("name", READS)
+def test_what_counts_with_a_bound_that_is_any_is_refused(name: str) -> None:
+    """A bound is not called any where what is proven is of one of its values; with that value it is none."""
+    with pytest.raises(Refusal, match=r"limit is any with unbounded, and with limit \d+ the system is not the same"):
+        kc.prove(tank(**READS[name]), search_states=0, cache=False, unbounded=1)
+    assert kc.prove(tank(**READS[name]), search_states=0, cache=False).rows
+
+
+def test_what_counts_with_no_bound_that_is_any_is_proven() -> None:
+    """The tank holds with the limit, and without it."""
+    assert kc.prove(tank(), cache=False, unbounded=1).exit_code == 0
+    assert kc.prove(tank(), cache=False).exit_code == 0
 
 
 def test_a_described_beginning_of_few_is_that_of_any() -> None:

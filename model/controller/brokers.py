@@ -246,8 +246,7 @@ def directories_offline(
 
 @rule("session.of-each-contact", source="KAFKA-17793; QuorumController.processBrokerHeartbeat; BrokerHeartbeatTracker",
       switches=("sessions-by-contact", "contacts-hashed-as-lists"),
-      says="A heartbeat renews the session of a broker that is unfenced; from 4.0.0 on that of whoever sends it, "
-           "before anything of it is checked.")  # fmt: skip
+      says="A heartbeat renews the session of a broker that is unfenced.")  # fmt: skip
 def heard(soft: Soft, broker: int, epoch: int, rules: ControllerRules) -> Soft:
     """A heartbeat arrives; that counts even where the heartbeat is refused later."""
     if not rules.sessions_by_contact:
@@ -260,7 +259,7 @@ def heard(soft: Soft, broker: int, epoch: int, rules: ControllerRules) -> Soft:
     "session.valid-though-fenced",
     source="KAFKA-17793; BrokerHeartbeatManager.hasValidSession",
     switches=("sessions-by-contact",),
-    says="A broker is in session while it is heard of and unfenced; from 4.0.0 on also a fenced one.",
+    says="A broker is in session while it is heard of and unfenced.",
 )
 def in_session(soft: Soft, known: Registration, rules: ControllerRules) -> bool:
     """Whether a registered broker is in session, so that no other process may register its id."""

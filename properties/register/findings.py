@@ -14,8 +14,8 @@ SEVERITIES: Mapping[str, str] = {
     "controller": "the controller resigns",
     "start": "a broker cannot start",
     "offline": "a partition is offline, or refuses writes, though a live replica could lead",
-    "stuck": "what was asked for never ends, or ends otherwise",
-    "unmarked": "what has happened is not told",
+    "stuck": "what was asked for is refused, never ends, or ends otherwise",
+    "unmarked": "metadata says what is not so",
 }
 """What a finding costs, worst first."""
 
@@ -62,11 +62,14 @@ class Finding:
     search: FindingSearch | None
     mend: str  # what a mend has to do, and what it must keep
     scenario: str = ""  # the name of the scenario that shows it on a live cluster; empty where there is none
-    reported: str = ""  # the issues and pull requests that report or mend it; empty where none is known
+    # what a proposal or the documentation of Kafka says that is broken: where, a colon, and the sentence; empty where
+    # none says it but by the rules
+    promised: str = ""
+    # the issues and pull requests that report or mend it, each with what it says of it; empty where none is known
+    reported: str = ""
     searched: str = ""  # the words with which a report was searched in vain; empty where one is known
-    # issues and pull requests about the same place that are of another defect, or say that it is meant so
-    near: str = ""
-    # why no live cluster shows it in the newest release, or what came of each try; empty where one does
+    near: str = ""  # issues and pull requests about the same place, each with what it has to do with this
+    # what no live cluster has shown of it in the newest release, and why; empty where one shows all, or none was tried
     not_live: str = ""
     # the cases of a broker's classes that show it, where no event of the controller alone does
     broker_cases: tuple[str, ...] = ()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from kraftcheck.ci.conformance.findings.causes import CELLS, LINES, WHOLE, record
 from kraftcheck.ci.conformance.findings.pairs import choices, needed, recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
-from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN
+from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN, newest_of_lines
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.model.rules.ruleset import MENDED, NEWEST, variants
@@ -21,6 +24,7 @@ from kraftcheck.properties.register.findings import FINDINGS, LIKELIHOODS, SEVER
 from tests.shared.places import DOCS
 
 FOLDER = DOCS / "findings"
+KEY = re.compile(r"(?:KAFKA-|PR )\d+")  # an issue or a pull request as reports name it
 
 HEAD = """# What we found in Kafka
 
@@ -30,6 +34,9 @@ what it needs, the steps, what is expected, what happens, a workaround, the mend
 The column {newest} has the strongest proof. {legend}.
 
 The column likely says what it takes beside the needs. {likely}.
+
+The newest releases of their lines that were asked: {asked}. Of a release that is not named nothing is said: 4.2.2
+is out and was not asked.
 """
 
 TAIL = """## How they were found
@@ -88,21 +95,28 @@ def page() -> str:
     """The text of the first page."""
     newest = known_versions()[-1]
     likely = "; ".join(f"{name}: {meaning}" for name, meaning in LIKELIHOODS.items()).capitalize()
-    lines = [HEAD.format(newest=newest, legend=LEGEND[0].upper() + LEGEND[1:], likely=likely)]
-    for severity, meaning in SEVERITIES.items():
-        lines += [
-            f"## {meaning.capitalize()}\n",
-            f"| finding | {newest} | likely | releases | reported |\n|---|---|---|---|---|",
-        ]
-        for finding in FINDINGS:
-            if finding.severity == severity:
-                shown = words(finding)
-                title = f"[{finding.title}]({finding.id}.md)"
-                reported = ", ".join(map(_link, references(finding.reported))) if finding.reported else "-"
-                lines.append(f"| {title} | {shown[newest]} | {finding.likely} | {_span(shown)} | {reported} |")
+    asked = ", ".join(newest_of_lines(known_versions()))
+    lines = [HEAD.format(newest=newest, legend=LEGEND[0].upper() + LEGEND[1:], likely=likely, asked=asked)]
+    for heading, those in headed():
+        lines += [f"## {heading}\n", f"| finding | {newest} | likely | releases | reported |\n|---|---|---|---|---|"]
+        for finding in those:
+            shown = words(finding)
+            title = f"[{finding.title}]({finding.id}.md)"
+            known = references(finding.reported) if finding.reported else ()
+            reported = ", ".join(_link(evolve(one, text=KEY.findall(one.text)[0])) for one in known)
+            lines.append(f"| {title} | {shown[newest]} | {finding.likely} | {_span(shown)} | {reported or '-'} |")
         lines.append("")
     tail = TAIL.format(newest=newest, mended=MENDED, cells=_cells(), pairs=_pairs(), needed=_needed())
     return "\n".join([*lines, tail, *_no_findings()]) + "\n"
+
+
+def headed() -> Iterator[tuple[str, list[Finding]]]:
+    """The headings of the first page with their findings: what the newest release has, by its cost; the others."""
+    newest = known_versions()[-1]
+    there = {one.id: words(one)[newest] != ABSENT for one in FINDINGS}
+    for severity, meaning in SEVERITIES.items():
+        yield meaning.capitalize(), [one for one in FINDINGS if one.severity == severity and there[one.id]]
+    yield "Mended in a release", [one for one in FINDINGS if not there[one.id]]
 
 
 def _cells() -> str:
@@ -140,20 +154,20 @@ def _needed() -> str:
 
 def in_short() -> str:
     """The table of the README: what is open in the newest release, by what it costs."""
-    newest, rows = known_versions()[-1], list[str]()
-    for severity, meaning in SEVERITIES.items():
-        open_ = [one for one in FINDINGS if one.severity == severity and words(one)[newest] not in (ABSENT, NOT_RUN)]
-        rows.append(f"| {meaning} | {len(open_)} | [{open_[0].title}](docs/findings/{open_[0].id}.md) |\n")
-    return "".join(rows)
+    rows = list(headed())[:-1]
+    return "".join(
+        f"| {meaning[0].lower()}{meaning[1:]} | {len(those)} | [{those[0].title}](docs/findings/{those[0].id}.md) |\n"
+        for meaning, those in rows
+    )
 
 
 def _span(shown: Mapping[str, str]) -> str:
     """The releases that have a finding, in short."""
     there = [release for release, one in shown.items() if one not in (ABSENT, NOT_RUN)]
     between = list(shown)[list(shown).index(there[0]) : list(shown).index(there[-1]) + 1]
-    if between == there:
-        return there[0] if len(there) == 1 else f"{there[0]} to {there[-1]}"
-    return ", ".join(there)
+    if between != there:
+        return f"{', '.join(there)}; no other was asked"
+    return there[0] if len(there) == 1 else f"{there[0]} to {there[-1]}"
 
 
 def _no_findings() -> Iterator[str]:

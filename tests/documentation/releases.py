@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from kraftcheck.ci.conformance.findings.report import ASKED
 from kraftcheck.ci.logs.releases import NEWEST_LEVELS
 from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, RELEASES, RuleSet, variant_name
 
@@ -21,9 +22,6 @@ and `kraftcheck conform` asks no release for them. Only what a follower does wit
 
 Releases that differ in no choice share a column.
 """
-
-ASKED = ("partition", "controller")
-"""The groups whose choices the controller's classes are asked for."""
 
 
 def columns() -> list[tuple[str, RuleSet]]:

@@ -11,7 +11,17 @@ from kraftcheck.ci.conformance.findings import search
 from kraftcheck.ci.conformance.findings.causes import LINES, record
 from kraftcheck.ci.conformance.findings.junit_tests import PLACE, retraced, with_tests
 from kraftcheck.ci.conformance.findings.live import SCENARIOS, SHOWN, Observation, observations
-from kraftcheck.ci.conformance.findings.search import ABSENT, CLASSES, LIVE, NOT_RUN, RULES, Evidence, rules_of
+from kraftcheck.ci.conformance.findings.search import (
+    ABSENT,
+    CLASSES,
+    LIVE,
+    NOT_RUN,
+    ONE_CLASS,
+    RULES,
+    Evidence,
+    rules_of,
+)
+from kraftcheck.ci.conformance.kafka.cases import CASES
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import class_name
 from kraftcheck.model.language.brokersets import BrokerSet
@@ -34,14 +44,23 @@ SETTINGS = {
 METHOD = re.compile(r"[A-Z]\w+\.[a-z]\w+")  # a method as findings name it
 
 LEGEND = (
-    f"{LIVE}: shown on a cluster of the release; {CLASSES}: the controller's classes take the steps of the trace, or "
-    f"a broker's do what is said of them; {RULES}: the rules of the release show it, and its classes were not asked; "
-    f"{ABSENT}: its rules do not show it; {NOT_RUN}: neither searched nor run"
+    f"{LIVE}: shown on a cluster of the release; {CLASSES}: the controller's classes take the steps of the trace; "
+    f"{ONE_CLASS}: one class of its brokers does what the page says that it was asked; {RULES}: the rules of the "
+    f"release show it, and its classes were not asked; {ABSENT}: its rules do not show it"
 )
 """What the words about a release mean."""
 
-IN_FULL = {LIVE: "on a live cluster", CLASSES: "by the release's own classes", RULES: "by its rules", ABSENT: "not in"}
+IN_FULL = {
+    LIVE: "on a live cluster", CLASSES: "by the release's own classes", ONE_CLASS: "by one of the release's classes",
+    RULES: "by its rules", ABSENT: "not in", NOT_RUN: "not asked",
+}  # fmt: skip
 """The words about a release as a report has them."""
+
+ASKED = ("partition", "controller")
+"""The groups of choices that the classes of every release are asked for; those of others are of brokers."""
+
+UNASKED = "by rules that were read in the source of October 2024, with no class of theirs asked:"
+"""In place of `by its rules`, of a release whose brokers nobody has asked."""
 
 EVENTS: Mapping[str, Mapping[str, str]] = content(__package__, "events.toml")
 """What each event is in Kafka's words, by system and name; `every` has those that are the same everywhere."""
@@ -69,15 +88,17 @@ def told_in(system: str, name: str) -> str:
     return next((table for table in own if name in EVENTS.get(table, {})), "every")
 
 
-def word(evidence: Evidence | None, live: Observation | None) -> str:
-    """The strongest that shows a finding in a release."""
-    if live is not None and live.outcome == SHOWN:
+def word(finding: Finding, evidence: Evidence | None, live: Observation | None) -> str:
+    """The strongest that shows a finding, all of it, in a release."""
+    if live is not None and live.outcome == SHOWN and not finding.not_live:
         return LIVE
     if evidence is None:
         return NOT_RUN
     if evidence.steps is None:
         return ABSENT
-    return CLASSES if evidence.managers == SHOWN else RULES
+    if evidence.managers != SHOWN:
+        return RULES
+    return ONE_CLASS if finding.broker_cases else CLASSES
 
 
 def for_ever(row: Evidence) -> str:
@@ -109,7 +130,17 @@ def _recorded() -> tuple[Mapping[tuple[str, str], Evidence], Mapping[tuple[str, 
 def words(finding: Finding) -> dict[str, str]:
     """The strongest that shows a finding, by release."""
     rows, live = recorded_of(finding)
-    return {release: word(row, live.get(release)) for release, row in rows.items()}
+    return {release: word(finding, row, live.get(release)) for release, row in rows.items()}
+
+
+def releases(finding: Finding) -> str:
+    """What was asked of each release about a finding, in words."""
+    shown, groups = words(finding), {variants()[name].metadata["group"] for name in finding.switches}
+    full = {**IN_FULL, RULES: IN_FULL[RULES] if groups <= {*ASKED} else UNASKED}
+    parts = [f"{text} {', '.join(those)}" for one, text in full.items()
+             if (those := [release for release, found in shown.items() if found == one])]  # fmt: skip
+    told = "; ".join(parts)
+    return f"{told[0].upper()}{told[1:]}."
 
 
 def report(finding: Finding, says: Mapping[str, str], link: Link) -> str:
@@ -127,16 +158,17 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
     rows, live = recorded_of(finding)
     yield f"# {finding.id}\n\n{finding.title}\n"
     yield f"**Severity.** {SEVERITIES[finding.severity].capitalize()}.\n"
-    yield "**Releases.** " + "; ".join(
-        f"{text} {', '.join(shown_in)}" for one, text in IN_FULL.items()
-        if (shown_in := [release for release, found in words(finding).items() if found == one])
-    ).capitalize() + ".\n"  # fmt: skip
+    asked = "".join(f" {CASES[case].asked}: {CASES[case].says}." for case in finding.broker_cases)
+    yield f"**Releases.** {releases(finding)}{' Asked of the class.' if asked else ''}{asked}\n"
     yield f"**Needs.** {finding.needs} {LIKELIHOODS[finding.likely].capitalize()}.\n"
     shown = [row for row in rows.values() if row is not None and row.steps is not None]
     if finding.search is not None and shown:
         yield from _steps(finding, shown[-1])
     yield from _live(finding, live)
     yield "## Expected\n"
+    if finding.promised:
+        cited, _, promise = finding.promised.partition(": ")
+        yield f"- {', '.join(map(link, references(cited)))}: {promise}"
     yield from (f"- {says[rule]} (`{rule}`)" for rule in finding.rules)
     if finding.search is not None:
         chosen, broken = search.subject_of(finding, rules_of(finding, shown[-1].release)), finding.search.property
@@ -165,7 +197,7 @@ def _live(finding: Finding, live: Mapping[str, Observation]) -> Iterator[str]:
         yield f"**Live.** {outcomes}: `{command}`. {finding.not_live}".rstrip()
         yield f"Steps there: {SCENARIOS[finding.scenario].steps}\n"
     else:
-        yield f"**Live.** Not tried. {finding.not_live}\n"
+        yield f"**Live.** Not tried. {finding.not_live}".rstrip() + "\n"
 
 
 def _mend(finding: Finding, says: Mapping[str, str]) -> Iterator[str]:
@@ -178,10 +210,9 @@ def _mend(finding: Finding, says: Mapping[str, str]) -> Iterator[str]:
 
 
 def _reported(finding: Finding, link: Link) -> str:
-    found = ", ".join(map(link, references(finding.reported))) if finding.reported else ""
+    found, near = ("; ".join(map(link, references(text))) if text else "" for text in (finding.reported, finding.near))
     found = found or f"None found in {SEARCHED_IN}, by: {finding.searched}"
-    near = ", ".join(map(link, references(finding.near))) if finding.near else ""
-    return f"{found}. Near it, and of another defect or said to be meant so: {near}." if near else f"{found}."
+    return f"{found}.{f' Near it: {near}.' if near else ''}"
 
 
 def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: A broker that becomes a replica by a reassignment never reports the directory of its log. */
+/** Shows a defect: JBOD: a broker that becomes a replica by a reassignment never reports the directory of its log. */
 class AddedReplicaUnreportedTest {
     @Test
     void addedReplicaUnreported() throws Exception {

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: A replica whose log may be in a failed directory is created anew, empty, in another. */
+/** Shows a defect: JBOD: a replica whose log may be in a failed directory is created anew, empty, in another. */
 class EmptyLogBesideFailedDirectoryTest {
     @Test
     void emptyLogBesideFailedDirectory() throws Exception {

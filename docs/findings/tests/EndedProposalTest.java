@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: Metadata of a partition epoch that the leader has already drops its pending AlterPartition: it commits without the new ISR member. */
+/** Shows a defect: ISR: metadata of the leader's own partition epoch drops its pending AlterPartition, and records commit without the new member. */
 class EndedProposalTest {
     @Test
     void endedProposal() throws Exception {

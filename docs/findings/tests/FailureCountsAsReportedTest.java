@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: A directory that fails while a heartbeat is in flight counts as reported by it. */
+/** Shows a defect: JBOD: a directory that fails while a heartbeat is in flight counts as reported by it. */
 class FailureCountsAsReportedTest {
     @Test
     void failureCountsAsReported() throws Exception {

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: New metadata of a partition makes the broker forget that its move to another directory was granted. */
+/** Shows a defect: JBOD: new metadata of a partition makes the broker forget that its move to another directory was accepted. */
 class ForgottenPromotionTest {
     @Test
     void forgottenPromotion() throws Exception {

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: A move of a replica between directories need not end: broker and controller contradict each other for ever. */
+/** Shows a defect: JBOD: a move of a replica between directories need not end: broker and controller contradict each other for ever. */
 class MoveNeverEndsTest {
     @Test
     void moveNeverEnds() throws Exception {

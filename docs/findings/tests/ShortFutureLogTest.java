@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: At start a future log in the assigned directory replaces the current log, however short it is. */
+/** Shows a defect: JBOD: at start a future log in the assigned directory replaces the current log, however short it is. */
 class ShortFutureLogTest {
     @Test
     void shortFutureLog() throws Exception {

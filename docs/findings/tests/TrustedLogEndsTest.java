@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: A leader that leads again trusts log ends of followers from its earlier term, although they have cut their logs. */
+/** Shows a defect: Replication: a leader that is elected again trusts followers' log end offsets of its earlier leader epoch, although they have truncated. */
 class TrustedLogEndsTest {
     @Test
     void trustedLogEnds() throws Exception {

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: When the metadata version is raised to one with directories, a running broker does not say where its replicas are. */
+/** Shows a defect: JBOD: after metadata.version was raised to one with directories, a running broker does not report where its replicas are. */
 class UpgradedReplicaUnreportedTest {
     @Test
     void upgradedReplicaUnreported() throws Exception {

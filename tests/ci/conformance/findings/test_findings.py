@@ -89,7 +89,7 @@ def test_the_mended_release_breaks_on_purpose_only() -> None:
     assert {system for system, _, _ in judged} >= {"elections", "replication", "directories", "kraft", "sessions"}
     for (system, scope, _), refuted in judged.items():
         assert [claim for claim in refuted if not any(f"`{claim}`" in reason for reason in kept)] == []
-        assert refuted.keys() <= EVERY[system, scope, NEWEST_RULES].keys()
+        assert refuted.keys() <= EVERY.get((system, scope, NEWEST_RULES), {}).keys()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kraftcheck.ci.conformance.findings.live import SCENARIOS, Observation, observations
-from kraftcheck.ci.conformance.findings.scenario import Fact
+from kraftcheck.ci.conformance.findings.scenario import DEFAULTS, SETTINGS, Fact, in_words
 
 HEAD = """# Findings on live clusters
 
@@ -13,14 +13,20 @@ What was seen when a finding was tried on a cluster of released brokers and cont
 
 Each row was run by one command on the day that is given. A run starts controllers and brokers from the jars of Maven,
 does the steps through Kafka's own clients, and measures what came of it. "Shown" follows from the measured facts alone.
-"Not shown" is an outcome as well: it says nothing of other releases or other timings. The timeouts are shorter than by
-default, so that a run takes minutes; unclean elections are off, and ELR is on.
+"Not shown" is an outcome as well: it says nothing of other releases or other timings.
 
 ```text
 python -m kraftcheck.ci.conformance.findings.live NAME --kafka VERSION
 ```
 
 The exit code is 0 where the finding is shown and 12 where it is not. Nightly tests run each on the newest release.
+
+## The clusters
+
+Each broker and controller is a process of its own, on one machine with Linux and OpenJDK 17; no node is both. A broker
+has two log directories. Nodes are formatted by `kafka-storage format` with the newest metadata.version of the release.
+There is no TLS, and producers write with acks=all. Each scenario names its nodes, its features, and what it sets
+otherwise than this table; all else is as by default, and so unclean elections are off.
 
 """
 
@@ -35,13 +41,17 @@ def page() -> str:
         cells = " | ".join(outcomes.get((name, release), "not run") for release in releases)
         rows.append(f"| [`{name}`](#{name}): {scenario.title} | {cells} |")
     parts = [line for name in SCENARIOS for line in _part(name, [one for one in entries if one.finding == name])]
-    return HEAD + "\n".join([*rows, "", *parts])
+    settings = ["| setting | all runs | default |", "|---|---|---|"]
+    for name, value in (one.split("=") for one in SETTINGS):
+        settings.append(f"| `{name}` | {value} | {DEFAULTS[name]} |")
+    return HEAD + "\n".join([*settings, "", "## The runs", "", *rows, "", *parts])
 
 
 def _part(name: str, entries: list[Observation]) -> Iterator[str]:
     scenario = SCENARIOS[name]
     yield f"## {name}\n"
     yield f"{scenario.title} Catalogue: {scenario.finding}.\n"
+    yield f"Cluster: {in_words(scenario.layout, SETTINGS)}.\n"
     yield f"Steps: {scenario.steps}\n"
     for one in entries:
         yield f"Kafka {one.release}, {one.date}: **{one.outcome}**.\n"

@@ -11,6 +11,7 @@ from kraftcheck.ci.conformance.findings import search
 from kraftcheck.ci.conformance.findings.causes import LINES, record
 from kraftcheck.ci.conformance.findings.junit_tests import PLACE, retraced, with_tests
 from kraftcheck.ci.conformance.findings.live import SCENARIOS, SHOWN, Observation, observations
+from kraftcheck.ci.conformance.findings.scenario import in_words as cluster
 from kraftcheck.ci.conformance.findings.search import (
     ABSENT,
     CLASSES,
@@ -195,6 +196,7 @@ def _live(finding: Finding, live: Mapping[str, Observation]) -> Iterator[str]:
         outcomes = ", ".join(f"{release} {one.outcome}" for release, one in live.items())
         command = f"python -m kraftcheck.ci.conformance.findings.live {finding.scenario} --kafka {[*live][-1]}"
         yield f"**Live.** {outcomes}: `{command}`. {finding.not_live}".rstrip()
+        yield f"Cluster there: {cluster(SCENARIOS[finding.scenario].layout)}."
         yield f"Steps there: {SCENARIOS[finding.scenario].steps}\n"
     else:
         yield f"**Live.** Not tried. {finding.not_live}".rstrip() + "\n"

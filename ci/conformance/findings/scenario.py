@@ -21,6 +21,13 @@ SETTINGS = (
 )  # fmt: skip
 """Short timeouts, so that what takes minutes happens in seconds; unclean elections stay off, as by default."""
 
+DEFAULTS = {
+    "broker.session.timeout.ms": "9000", "broker.heartbeat.interval.ms": "2000", "replica.lag.time.max.ms": "30000",
+    "leader.imbalance.check.interval.seconds": "300", "replica.high.watermark.checkpoint.interval.ms": "5000",
+    "log.dir.failure.timeout.ms": "30000", "initial.broker.registration.timeout.ms": "60000",
+}  # fmt: skip
+"""What Kafka's default is for each of these settings."""
+
 SILENT = ("metadata.max.idle.interval.ms=0",)
 """No record is written while nothing happens, so that the metadata log grows by what happens alone."""
 
@@ -56,6 +63,14 @@ class Scenario:
 def layout(*brokers: int, controllers: tuple[int, ...] = (100,), more: tuple[str, ...] = ()) -> ClusterLayout:
     """A cluster with short timeouts, further settings and ELR on."""
     return ClusterLayout(brokers, controllers, (*SETTINGS, *more), (f"{ELR}=1",))
+
+
+def in_words(layout: ClusterLayout, known: tuple[str, ...] = ()) -> str:
+    """The nodes, features and settings of a cluster, but those settings that are known already."""
+    nodes = ", ".join(map(str, layout.brokers))
+    settings = dict(line.split("=") for line in layout.settings)
+    told = [f"brokers {nodes}", f"controllers {', '.join(map(str, layout.controllers))}", *layout.features]
+    return "; ".join([*told, *(line for one in settings.items() if (line := "=".join(one)) not in known)])
 
 
 RENOUNCED = re.compile(

@@ -19,6 +19,7 @@ from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import CheckFault, CheckRow, CheckSize, conform_with_kafka, row_lines
+from kraftcheck.ci.conformance.kafka.coverage.noted import Noted, UnrunMethod
 from kraftcheck.ci.conformance.kafka.drivers import PASSES, TOUR, DriverError, run_tests, sources
 from kraftcheck.ci.conformance.kafka.fuzz.beside import BesideRow, beside_release
 from kraftcheck.ci.conformance.kafka.fuzz.run import cause_lines, fuzz_with_kafka
@@ -177,8 +178,12 @@ def _section(one: Breach) -> str:
             f"<pre>{escape(chr(10).join(one.trace))}</pre>\n{test}</section>")  # fmt: skip
 
 
-DECIDING, MOST_NAMED = ".controller.", 5
-"""What the names of classes that decide have in them, and how many classes are named that nobody asked."""
+DECIDING = tuple(
+    f"org.apache.kafka.{name}." for name in ("controller", "image", "metadata", "timeline", "server.common")
+)
+"""How the names of the classes begin that a controller decides with, and by which brokers apply what it wrote."""
+
+MOST_NAMED = 5  # how many methods are named that nobody asked
 
 DOCUMENT_VERSION = 1  # version of the JSON document
 
@@ -277,7 +282,7 @@ class _Outcome:
     images: TourRow | None = None  # the steps of a broker's image; None where they were not asked
     first: str = ""  # the method whose answer is the first that differs; empty where none does
     changed: Set[str] = frozenset()  # the classes that are not those of the release
-    idle: Set[str] = frozenset()  # of the changed classes those that no question needed
+    unrun: tuple[UnrunMethod, ...] = ()  # of their changed methods those of which no question ran some changed line
     untold: str = ""  # what nothing asked tells from the mend that the build is said to be; empty where it is told
 
     @property
@@ -289,13 +294,19 @@ class _Outcome:
     def exit_code(self) -> int:
         """EXIT_SAFETY and its like for a promise newly broken, NON_CONFORMANT for what has no name; see the command."""
         code = self._of_promises()
-        return NON_CONFORMANT if self.differs_beside and code in (0, EXIT_VACUOUS) else code
+        if self.differs_beside and code in (0, EXIT_VACUOUS):
+            return NON_CONFORMANT
+        return code or (EXIT_VACUOUS if self.is_not_asked else 0)
+
+    @property
+    def is_not_asked(self) -> bool:
+        """Whether some of what it changes in how a controller decides has run in no question."""
+        return any(one.owner.startswith(DECIDING) for one in self.unrun)
 
     def _of_promises(self) -> int:
         """The exit code of what the rules are of."""
         if self.naming is None:
-            none_asked = self.changed and self.changed == self.idle
-            return EXIT_INCOMPLETE if not self.complete else EXIT_VACUOUS if none_asked else 0
+            return 0 if self.complete else EXIT_INCOMPLETE
         if self.naming.name is None:
             return NON_CONFORMANT
         changes = [one for found in self.compared.values() for one in found.changes]
@@ -315,15 +326,15 @@ class _Outcome:
             "images": None if self.images is None else {
                 "executed": self.images.executed, "differing": self.images.differing},
             "compared": {name: found.document() for name, found in self.compared.items()},
-            "changed": sorted(self.changed), "not_asked": sorted(self.idle),
+            "changed": sorted(self.changed), "not_asked": [asdict(one) for one in self.unrun],
         }  # fmt: skip
 
     def changes(self, like: str) -> Iterator[str]:
-        """What it changes, and what of that no question needed."""
+        """What it changes, and what of that no question ran."""
         if self.changed:
-            idle = sorted(self.idle, key=lambda name: (DECIDING not in name, name))
-            more = f" and {len(idle) - MOST_NAMED} more" * (len(idle) > MOST_NAMED)
-            named = f"; no question loaded {', '.join(idle[:MOST_NAMED])}{more}" if idle else ", all of them loaded"
+            unrun = sorted(self.unrun, key=lambda one: (not one.owner.startswith(DECIDING), one.owner, one.name))
+            more = f" and {len(unrun) - MOST_NAMED} more" * (len(unrun) > MOST_NAMED)
+            named = f"; no question ran {', '.join(map(str, unrun[:MOST_NAMED]))}{more}" if unrun else ", all of it run"
             yield f"classes that are not those of {like}: {len(self.changed)}{named}"
 
     def runs(self, build: Build, base: str, said: str) -> Iterator[JudgedRun]:
@@ -395,7 +406,7 @@ def branch_command(
     Exit codes: 0 it decides as its release, or breaks no promise that the release keeps; else of
     what it breaks: 12, 11 a deadlock, 13 recovery or liveness; 23 it differs, and no rule set is it,
     or what no rule is of differs, or with --mends it is another than that mend; 21 no explored
-    system asks for what differs, or no question loaded a class that it changes; 20 the time was
+    system asks for what differs, or no question ran a line that it changes; 20 the time was
     over before all was asked; 2 bad input.
 
     \b
@@ -457,13 +468,13 @@ class _Mend:
 def _answered(
     build: Build, flags: Mapping[str, Any], base: str, wanted: _Mend | None, say: Callable[[list[str]], None]
 ) -> _Outcome:
-    """What is known at the end, and which changed classes no question needed."""
+    """What is known at the end, and what of the changes no question ran."""
     budget = search_budget(flags["workers"], flags["memory"])
     with tempfile.TemporaryDirectory(prefix="kraftcheck-classes-") as noted:
-        asking = _Asking(evolve(build, noted=Path(noted)), flags["seed"])
-        outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
         changed = build.changed()
-        outcome = evolve(outcome, changed=changed, idle=changed - asking.build.loaded())
+        asking = _Asking(evolve(build, noted=Noted.of(Path(noted), changed)), flags["seed"])
+        outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
+        outcome = evolve(outcome, changed=changed, unrun=asking.build.unrun())
     for line in outcome.changes(build.like):
         say([line])
     return outcome
@@ -537,7 +548,6 @@ def _ended(outcome: _Outcome, base: str, wanted: _Mend | None) -> tuple[int, str
         return code or EXIT_INCOMPLETE, f"{said}{_beside_words(outcome)}"
     if naming is None:
         said = "decides as its release" if outcome.complete else "decides as its release as far as it was asked"
-        said = "is asked nothing of what it changes" if code == EXIT_VACUOUS else said
         said = f"{said}: {outcome.cases:,} cases, 0 differ{_beside_words(outcome)}"
         return (NON_CONFORMANT if wanted is not None and outcome.complete else code), said
     if naming.name is None:
@@ -551,8 +561,8 @@ def _ended(outcome: _Outcome, base: str, wanted: _Mend | None) -> tuple[int, str
 
 
 def _beside_words(outcome: _Outcome) -> str:
-    """The end of the last line where answers differ that no rule is of."""
-    said = ""
+    """The end of the last line where answers differ that no rule is of, or not all that has changed has run."""
+    said = "; some of what it changes has run in no question" if outcome.is_not_asked else ""
     if outcome.beside is not None and outcome.beside.differing:
         said += f"; {outcome.beside.differing:,} answers beside the rules are not its release's"
     if outcome.images is not None and outcome.images.differing:

@@ -27,6 +27,7 @@ from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, EXIT_FAULT, EXIT_
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, MAX_NESTING
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED
+from kraftcheck.ci.verdicts.branch import DECIDING
 from kraftcheck.ci.verdicts.run_table import MOST_BYTES as MOST_TOML
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS
 from kraftcheck.model.language.symmetry import MOST_MEMBERS
@@ -201,6 +202,8 @@ def test_the_page_on_testing_tells_which_seeds_run() -> None:
     assert told == Counter([*(every for every, _ in ENGINES.values()), TASKS_EVERY])
 
 
+DECIDING_NAMES = [name.removeprefix("org.apache.kafka.").removesuffix(".") for name in DECIDING]
+
 LIMITS = (
     ("explanation/engines.md", f"looked at on ints, up to {CLOSURE_LIMIT:,}, and the trace"),
     ("explanation/engines.md", f"up to {ENABLED_COMPARED} of the instances that the engine takes"),
@@ -221,6 +224,7 @@ LIMITS = (
     ("how-to/spark.md", f"has a table of {MEMO_BYTES >> 20} MB"),
     *(("how-to/testing.md", f"| {one.max_examples} | {one.stateful_step_count} |") for one in PROFILES.values()),
     ("reference/conformance.md", f"Sequences of about {LENGTH} requests are drawn"),
+    ("how-to/branch.md", f"`{'`, `'.join(DECIDING_NAMES[:-1])}` or `{DECIDING_NAMES[-1]}` the exit code is"),
     ("reference/expressions.md", f"{MAX_LENGTH:,} characters, {MAX_DEPTH} levels of nesting, or {MAX_COST:,} op"),
     (
         "reference/file-formats.md",

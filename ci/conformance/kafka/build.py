@@ -14,6 +14,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from kraftcheck.ci.conformance.kafka.coverage.noted import Noted, UnrunMethod
 from kraftcheck.ci.conformance.kafka.jars import (
     CONTROLLER,
     any_jars,
@@ -35,9 +36,6 @@ _NOT_DRIVEN = re.compile(r".*-(sources|javadoc|scaladoc|tests?|test-fixtures)\.j
 _CLASSES, _OWN = "build/classes/java/main", "org/apache/kafka/"
 _MODULE = re.compile(r"kafka[-_]|connect-")
 """How jars of Kafka's modules begin, of which a distribution has more than the controller stands on."""
-
-_LOADED = re.compile(r"\] (org\.apache\.kafka\.\S+) source: ")
-"""A line of a virtual machine that notes a class which it loads."""
 
 _MANAGERS = f"{_OWN}controller/ReplicationControlManager.class"
 _MODULES = ("metadata", "server-common", "clients", "raft")
@@ -104,7 +102,7 @@ class Build:
     like: str  # the release whose jars complete it, whose rules it is held against, and whose requests it is asked
     first: tuple[Part, ...] = ()  # what comes first on the class path; nothing for the release itself
     name: str = ""  # what it is called; empty for the release itself
-    noted: Path | None = None  # the folder where its processes note which classes they load; None: they do not
+    noted: Noted | None = None  # what its processes note of the changed classes that they run; None: they do not
 
     @classmethod
     def of(cls, text: str, like: str | None = None) -> Build:
@@ -167,10 +165,9 @@ class Build:
         own = dict(pair for part in reversed(driven) for pair in part.sums().items())  # the first copy counts
         return {_name(member) for member, total in own.items() if released.get(member) != total}
 
-    def loaded(self) -> Set[str]:
-        """The names of Kafka's classes that its processes have loaded, as far as they noted it."""
-        texts = (file.read_text("utf-8", "replace") for file in self.noted.iterdir()) if self.noted is not None else ()
-        return {name for text in texts for name in _LOADED.findall(text)}
+    def unrun(self) -> tuple[UnrunMethod, ...]:
+        """The changed methods that its processes have not run, as far as they noted it."""
+        return () if self.noted is None else self.noted.unrun(self.class_path(), jars(self.like))
 
     def java(self) -> int:
         """The oldest Java that can run what comes first, by the version of a class of each part."""

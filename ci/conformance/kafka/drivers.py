@@ -174,7 +174,7 @@ class DriverProcess:
     def __init__(self, build: Build, name: str, arguments: Sequence[str], options: Sequence[str] = ()) -> None:
         self.build = build
         java, path = program("java"), compile_driver(build, name)
-        notes = [] if build.noted is None else [f"-Xlog:class+load:file={build.noted}/{name}-%p.txt"]
+        notes = [] if build.noted is None else build.noted.options()
         self._command = [java, *options, *notes, "-cp", path, f"{PACKAGE}.{name}", *arguments]
         self._begin()
 

@@ -26,11 +26,11 @@ FOLDER = Path(__file__).parent
 POM = FOLDER / "pom.xml"
 DIGESTS = FOLDER / "digests.txt"
 
-CONTROLLER, SERVER, JUNIT, BYTEMAN = "controller", "server", "junit", "byteman"
-"""The sets of jars, which are profiles of the pom: the controller's classes, the broker, a runner of tests, and what
-delays methods."""
+CONTROLLER, SERVER, JUNIT, BYTEMAN, COVERAGE = "controller", "server", "junit", "byteman", "coverage"
+"""The sets of jars, which are profiles of the pom: the controller's classes, the broker, a runner of tests, what delays
+methods, and what notes which lines have run."""
 
-OF_NO_RELEASE = (JUNIT, BYTEMAN)  # the sets of which a version says nothing
+OF_NO_RELEASE = (JUNIT, BYTEMAN, COVERAGE)  # the sets of which a version says nothing
 
 SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Options of a virtual machine that runs for a second or two: half the processor time."""

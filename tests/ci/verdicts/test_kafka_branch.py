@@ -14,6 +14,7 @@ from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import CheckSize
+from kraftcheck.ci.conformance.kafka.coverage.noted import UnrunMethod
 from kraftcheck.ci.conformance.kafka.drivers import NO_ANSWER
 from kraftcheck.ci.conformance.kafka.fuzz.beside import beside_release
 from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzProcess
@@ -46,7 +47,7 @@ def test_a_mend_is_recognised(tmp_path: Path) -> None:
     ran = kraftcheck("branch", str(mended), "--mends", "ghost-elr-member", "--junit", str(junit), "--quiet")
     assert ran.code == 0
     assert f"{mended} is kafka-4.4.0-removed-replicas-stay-in-elr in " in ran.out
-    assert "\nclasses that are not those of 4.4.0: 1, all of them loaded\n" in ran.out
+    assert "\nclasses that are not those of 4.4.0: 1, all of it run\n" in ran.out
     assert "newly kept: elr-within-replicas (refuted 2 -> holds)" in ran.out
     assert ran.out.splitlines()[-1].endswith(": 0 promises newly broken, 2 newly kept (exit 0)")
     cases = list(ElementTree.parse(junit).iter("testcase"))
@@ -94,14 +95,15 @@ def test_images_of_brokers_are_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.xdist_group("kafka")
-def test_a_change_that_no_question_needs_is_no_pass(tmp_path: Path) -> None:
-    """Classes of which none is loaded by any question are named, and nothing is said of them: exit code 21."""
+def test_a_change_that_no_question_runs_is_no_pass(tmp_path: Path) -> None:
+    """A changed line that runs in no question is named, and nothing is said of it: exit code 21."""
     ran = kraftcheck("branch", str(changed(tmp_path, "1", "QuorumController")), "--quiet", "--json", "-")
     document, name = ran.document(), "org.apache.kafka.controller.QuorumController"
-    assert (ran.code, document["exit_code"], document["differing"]) == (21, 21, 0)
-    assert document["changed"] == document["not_asked"] == [name]
-    assert f"classes that are not those of 4.4.0: 1; no question loaded {name}\n" in ran.err
-    assert ran.err.splitlines()[-1].startswith("is asked nothing of what it changes: ")
+    assert (ran.code, document["exit_code"], document["differing"], document["changed"]) == (21, 21, 0, [name])
+    (unrun,) = (UnrunMethod(one["owner"], one["name"], tuple(one["lines"])) for one in document["not_asked"])
+    assert unrun.owner == name
+    assert f"classes that are not those of 4.4.0: 1; no question ran {unrun}\n" in ran.err
+    assert ran.err.splitlines()[-1].endswith("; some of what it changes has run in no question (exit 21)")
 
 
 @pytest.mark.slow

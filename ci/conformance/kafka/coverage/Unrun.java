@@ -1,0 +1,284 @@
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.jar.JarFile;
+import org.jacoco.core.analysis.Analyzer;
+import org.jacoco.core.analysis.CoverageBuilder;
+import org.jacoco.core.analysis.IClassCoverage;
+import org.jacoco.core.analysis.ICounter;
+import org.jacoco.core.analysis.IMethodCoverage;
+import org.jacoco.core.tools.ExecFileLoader;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.tree.AbstractInsnNode;
+import org.objectweb.asm.tree.ClassNode;
+import org.objectweb.asm.tree.FieldInsnNode;
+import org.objectweb.asm.tree.IincInsnNode;
+import org.objectweb.asm.tree.IntInsnNode;
+import org.objectweb.asm.tree.InvokeDynamicInsnNode;
+import org.objectweb.asm.tree.JumpInsnNode;
+import org.objectweb.asm.tree.LabelNode;
+import org.objectweb.asm.tree.LdcInsnNode;
+import org.objectweb.asm.tree.LineNumberNode;
+import org.objectweb.asm.tree.LookupSwitchInsnNode;
+import org.objectweb.asm.tree.MethodInsnNode;
+import org.objectweb.asm.tree.MethodNode;
+import org.objectweb.asm.tree.MultiANewArrayInsnNode;
+import org.objectweb.asm.tree.TableSwitchInsnNode;
+import org.objectweb.asm.tree.TryCatchBlockNode;
+import org.objectweb.asm.tree.TypeInsnNode;
+import org.objectweb.asm.tree.VarInsnNode;
+
+/**
+ * The lines of a build that are not as released, and that nothing has run.
+ *
+ * <p>Arguments: the file of what has run, the class path of the build, that of the release; names of classes on
+ * standard input. For each changed method of which some changed line has not run: its class, its name, and these lines,
+ * between tabs; line 0 stands for a method without numbers of lines.
+ */
+public final class Unrun {
+    private static final long MOST = 25_000_000; // cells of a table of common code; beyond it all of a method is changed
+
+    private final Map<String, JarFile> jars = new HashMap<>();
+
+    public static void main(String[] args) throws IOException {
+        Unrun unrun = new Unrun();
+        ExecFileLoader ran = new ExecFileLoader();
+        if (new File(args[0]).exists()) {
+            ran.load(new File(args[0]));
+        }
+        BufferedReader names = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String name = names.readLine(); name != null; name = names.readLine()) {
+            unrun.tell(name, ran, args[1], args[2]);
+        }
+    }
+
+    private void tell(String name, ExecFileLoader ran, String build, String release) throws IOException {
+        byte[] own = bytes(name, build);
+        byte[] other = bytes(name, release);
+        if (own == null) {
+            return;
+        }
+        CoverageBuilder found = new CoverageBuilder();
+        new Analyzer(ran.getExecutionDataStore(), found).analyzeClass(own, name);
+        Map<String, IMethodCoverage> counted = new HashMap<>();
+        for (IClassCoverage one : found.getClasses()) {
+            for (IMethodCoverage method : one.getMethods()) {
+                counted.put(method.getName() + method.getDesc(), method);
+            }
+        }
+        Map<String, Code> before = other == null ? Map.of() : codes(other);
+        for (Map.Entry<String, Code> entry : codes(own).entrySet()) {
+            IMethodCoverage method = counted.get(entry.getKey());
+            Code code = entry.getValue();
+            if (method == null || before.values().stream().anyMatch(code::isSame)) {
+                continue; // what a compiler adds is not counted
+            }
+            TreeSet<Integer> lines = new TreeSet<>();
+            for (int line : code.changed(before.get(entry.getKey()))) {
+                int status = line == 0 ? method.getInstructionCounter().getStatus() : method.getLine(line).getStatus();
+                if (status == ICounter.NOT_COVERED) {
+                    lines.add(line);
+                }
+            }
+            if (!lines.isEmpty()) {
+                System.out.println(name + "\t" + code.name + "\t" + String.join(",", lines.stream().map(String::valueOf).toList()));
+            }
+        }
+    }
+
+    /** The bytes of a class, of the first entry of a class path that has it; null where none has. */
+    private byte[] bytes(String name, String classPath) throws IOException {
+        String member = name.replace('.', '/') + ".class";
+        for (String place : classPath.split(File.pathSeparator)) {
+            Path path = Path.of(place);
+            if (Files.isDirectory(path)) {
+                if (Files.exists(path.resolve(member))) {
+                    return Files.readAllBytes(path.resolve(member));
+                }
+                continue;
+            }
+            JarFile jar = jars.get(place);
+            if (jar == null) {
+                jar = new JarFile(path.toFile());
+                jars.put(place, jar);
+            }
+            if (jar.getEntry(member) != null) {
+                return jar.getInputStream(jar.getEntry(member)).readAllBytes();
+            }
+        }
+        return null;
+    }
+
+    private static Map<String, Code> codes(byte[] bytes) {
+        ClassNode node = new ClassNode();
+        new ClassReader(bytes).accept(node, ClassReader.SKIP_FRAMES);
+        Map<String, Code> found = new LinkedHashMap<>();
+        for (MethodNode method : node.methods) {
+            if (method.instructions.size() > 0) {
+                found.put(method.name + method.desc, new Code(method));
+            }
+        }
+        return found;
+    }
+
+    /** What a method does: each instruction as text, its line, and where it may jump to. */
+    private static final class Code {
+        final String name;
+        final String kind;
+        final List<String> texts = new ArrayList<>();
+        final List<Integer> lines = new ArrayList<>();
+        final List<int[]> jumps = new ArrayList<>();
+        final List<String> handlers = new ArrayList<>();
+
+        Code(MethodNode method) {
+            name = method.name;
+            kind = plain(method.name) + method.desc + (method.access & ~0x20000);
+            Map<LabelNode, Integer> places = new HashMap<>();
+            int count = 0;
+            for (AbstractInsnNode one : method.instructions) {
+                if (one instanceof LabelNode label) {
+                    places.put(label, count);
+                } else if (one.getOpcode() >= 0) {
+                    count++;
+                }
+            }
+            int line = 0;
+            for (AbstractInsnNode one : method.instructions) {
+                if (one instanceof LineNumberNode number) {
+                    line = number.line;
+                } else if (one.getOpcode() >= 0) {
+                    texts.add(text(one));
+                    lines.add(line);
+                    jumps.add(targets(one).stream().mapToInt(places::get).toArray());
+                }
+            }
+            for (TryCatchBlockNode one : method.tryCatchBlocks) {
+                handlers.add(places.get(one.start) + " " + places.get(one.end) + " " + places.get(one.handler) + " " + one.type);
+            }
+        }
+
+        boolean isSame(Code other) {
+            boolean alike = kind.equals(other.kind) && texts.equals(other.texts) && handlers.equals(other.handlers);
+            for (int at = 0; alike && at < jumps.size(); at++) {
+                alike = Arrays.equals(jumps.get(at), other.jumps.get(at));
+            }
+            return alike;
+        }
+
+        /** The lines of what is not in the other code, or is where something of it is not any more; all where it is none. */
+        TreeSet<Integer> changed(Code other) {
+            int[] partner = other == null ? null : partners(other);
+            if (partner == null) {
+                return new TreeSet<>(lines);
+            }
+            TreeSet<Integer> found = new TreeSet<>();
+            int next = 0; // of the other code
+            for (int at = 0; at < texts.size(); at++) {
+                if (partner[at] < 0) {
+                    found.add(lines.get(at));
+                    continue;
+                }
+                int[] own = jumps.get(at);
+                int[] others = other.jumps.get(partner[at]);
+                // something of the other code came before it, for which nothing else is here
+                boolean moved = partner[at] != next && (at == 0 || partner[at - 1] >= 0);
+                for (int to = 0; to < own.length; to++) {
+                    moved |= own[to] < partner.length && partner[own[to]] >= 0 && partner[own[to]] != others[to];
+                }
+                if (moved) {
+                    found.add(lines.get(at));
+                }
+                next = partner[at] + 1;
+            }
+            if (next != other.texts.size() && !lines.isEmpty()) {
+                found.add(lines.get(lines.size() - 1));
+            }
+            return found.isEmpty() ? new TreeSet<>(lines) : found; // only what it catches has changed
+        }
+
+        /** For each instruction that of the other code which it is, in a longest common sequence, or -1; null: too long. */
+        private int[] partners(Code other) {
+            int rows = texts.size();
+            int columns = other.texts.size();
+            if ((long) rows * columns > MOST) {
+                return null;
+            }
+            int[][] length = new int[rows + 1][columns + 1];
+            for (int row = rows - 1; row >= 0; row--) {
+                for (int column = columns - 1; column >= 0; column--) {
+                    length[row][column] = texts.get(row).equals(other.texts.get(column))
+                        ? length[row + 1][column + 1] + 1 : Math.max(length[row + 1][column], length[row][column + 1]);
+                }
+            }
+            int[] found = new int[rows];
+            int column = 0;
+            for (int row = 0; row < rows; row++) {
+                while (column < columns && !texts.get(row).equals(other.texts.get(column))
+                    && length[row][column + 1] > length[row + 1][column]) {
+                    column++;
+                }
+                boolean same = column < columns && texts.get(row).equals(other.texts.get(column));
+                found[row] = same ? column++ : -1;
+            }
+            return found;
+        }
+
+        /** A name without the number that a compiler gives to a lambda. */
+        private static String plain(String name) {
+            return name.replaceAll("lambda\\$(\\w+)\\$\\d+", "lambda\\$$1\\$");
+        }
+
+        private static List<LabelNode> targets(AbstractInsnNode one) {
+            List<LabelNode> found = new ArrayList<>();
+            if (one instanceof JumpInsnNode jump) {
+                found.add(jump.label);
+            } else if (one instanceof TableSwitchInsnNode table) {
+                found.add(table.dflt);
+                found.addAll(table.labels);
+            } else if (one instanceof LookupSwitchInsnNode table) {
+                found.add(table.dflt);
+                found.addAll(table.labels);
+            }
+            return found;
+        }
+
+        private static String text(AbstractInsnNode one) {
+            Object more = "";
+            if (one instanceof VarInsnNode variable) {
+                more = variable.var;
+            } else if (one instanceof IntInsnNode number) {
+                more = number.operand;
+            } else if (one instanceof TypeInsnNode type) {
+                more = type.desc;
+            } else if (one instanceof FieldInsnNode of) {
+                more = of.owner + "." + of.name + of.desc;
+            } else if (one instanceof MethodInsnNode of) {
+                more = of.owner + "." + plain(of.name) + of.desc;
+            } else if (one instanceof InvokeDynamicInsnNode of) {
+                more = of.name + of.desc + of.bsm + plain(Arrays.toString(of.bsmArgs));
+            } else if (one instanceof LdcInsnNode constant) {
+                more = constant.cst.getClass().getSimpleName() + constant.cst;
+            } else if (one instanceof IincInsnNode step) {
+                more = step.var + " " + step.incr;
+            } else if (one instanceof MultiANewArrayInsnNode array) {
+                more = array.desc + array.dims;
+            } else if (one instanceof TableSwitchInsnNode table) {
+                more = table.min + " " + table.max;
+            } else if (one instanceof LookupSwitchInsnNode table) {
+                more = table.keys;
+            }
+            return one.getOpcode() + " " + more;
+        }
+    }
+}

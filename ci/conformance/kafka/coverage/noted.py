@@ -1,0 +1,91 @@
+"""What the processes of a build have run of the classes that it changes.
+
+A question that loads a class says nothing of a line of it that has not run. So each changed line is looked for
+in what JaCoCo's agent has noted, and a build of which one is missing has not been asked for what it changes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import frozen
+
+from kraftcheck.ci.conformance.kafka.jars import COVERAGE, SHORT_RUN, any_jars, program
+from kraftcheck.ci.terminal.refusal import Refusal
+
+_TOOL = Path(__file__).with_name("Unrun.java")
+_MOST = 200  # classes that are named to the agent; of more it notes every class of Kafka's
+
+
+@frozen
+class UnrunMethod:
+    """A changed method of which some changed line has not run."""
+
+    owner: str  # the name of its class
+    name: str
+    lines: tuple[int, ...]  # those of its changed lines that have not run; 0 where it was compiled without numbers
+
+    def __str__(self) -> str:
+        """As a reader looks for it."""
+        shown = [str(line) for line in self.lines if line]
+        simple = f"{self.owner.rpartition('.')[2]}.{self.name}"
+        return f"{simple} (line{'s' * (len(shown) > 1)} {', '.join(shown)})" if shown else simple
+
+
+@frozen
+class Noted:
+    """The notes of the processes of a build."""
+
+    folder: Path  # where they are
+    classes: tuple[str, ...]  # the names of the changed classes
+
+    @classmethod
+    def of(cls, folder: Path, classes: Iterable[str]) -> Noted:
+        """No notes yet.
+
+        Raises:
+            Refusal: for a folder whose name the agent cannot be told.
+        """
+        if set(",=") & set(str(folder)):
+            raise Refusal(f"{folder.parent} has a comma or an equals sign in its name; set TMPDIR to another folder")
+        return cls(folder, tuple(sorted(classes)))
+
+    @property
+    def _ran(self) -> Path:
+        return self.folder / "ran.exec"
+
+    def options(self) -> list[str]:
+        """The options of a virtual machine that takes notes; none where nothing has changed."""
+        if not self.classes:
+            return []
+        (agent,) = (path for path in _jars() if "agent" in path)
+        names = ":".join(self.classes) if len(self.classes) <= _MOST else "org.apache.kafka.*"
+        return [f"-javaagent:{agent}=destfile={self._ran},append=true,includes={names}"]
+
+    def unrun(self, build: str, release: str) -> tuple[UnrunMethod, ...]:
+        """The changed methods that have not run in all of their changed lines.
+
+        Args:
+            build: the class path of the build.
+            release: that of the release.
+
+        Raises:
+            RuntimeError: where a class cannot be read.
+        """
+        if not self.classes:
+            return ()
+        path = os.pathsep.join(one for one in _jars() if "agent" not in one)
+        command = [program("java"), *SHORT_RUN, "-cp", path, str(_TOOL), str(self._ran), build, release]
+        text = "".join(f"{name}\n" for name in self.classes)
+        told = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        if told.returncode:
+            raise RuntimeError(f"what has run cannot be told: {told.stderr.strip()[-500:]}")
+        rows = (line.split("\t") for line in told.stdout.splitlines())
+        return tuple(UnrunMethod(owner, name, tuple(map(int, lines.split(",")))) for owner, name, lines in rows)
+
+
+def _jars() -> list[str]:
+    return any_jars("", COVERAGE).split(os.pathsep)

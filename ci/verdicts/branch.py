@@ -179,7 +179,8 @@ def _section(one: Breach) -> str:
 
 
 DECIDING = tuple(
-    f"org.apache.kafka.{name}." for name in ("controller", "image", "metadata", "timeline", "server.common")
+    f"org.apache.kafka.{name}."
+    for name in ("controller", "image", "metadata", "common.metadata", "timeline", "server.common")
 )
 """How the names of the classes begin that a controller decides with, and by which brokers apply what it wrote."""
 

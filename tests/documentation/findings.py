@@ -24,6 +24,7 @@ from kraftcheck.properties.register.findings import FINDINGS, LIKELIHOODS, SEVER
 from tests.shared.places import DOCS
 
 FOLDER = DOCS / "findings"
+KNOWN = "it is known"  # what the reason of a choice says that is a defect which others have reported
 KEY = re.compile(r"(?:KAFKA-|PR )\d+")  # an issue or a pull request as reports name it
 
 HEAD = """# What we found in Kafka
@@ -34,6 +35,8 @@ what it needs, the steps, what is expected, what happens, a workaround, the mend
 The column {newest} has the strongest proof. {legend}.
 
 The column likely says what it takes beside the needs. {likely}.
+
+Known defects of other parts are [below](#known-defects-beside-these).
 
 The newest releases of their lines that were asked: {asked}. Of a release that is not named nothing is said: 4.2.2
 is out and was not asked.
@@ -172,12 +175,19 @@ def _span(shown: Mapping[str, str]) -> str:
 
 def _no_findings() -> Iterator[str]:
     """The choices of the newest release that are no finding, and why."""
-    yield '<a id="no-findings"></a>\n\n## What is no finding\n'
-    yield f"What {NEWEST} does otherwise than `fixed`, and why it is none:\n"
+    reasoned = {name: one.metadata for name, one in variants().items() if one.metadata["reason"]}
+    known = {name: one for name, one in reasoned.items() if KNOWN in one["reason"]}
+    yield "## Known defects beside these\n"
+    yield f"What {NEWEST} breaks by these is reported by others, with a mend that waits or was closed:\n"
+    yield from _reasons(known)
+    yield '\n<a id="no-findings"></a>\n\n## What is no finding\n'
+    yield f"What {NEWEST} does otherwise than `fixed` besides, and why it is none:\n"
+    yield from _reasons({name: one for name, one in reasoned.items() if name not in known})
+
+
+def _reasons(choices: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     yield "| choice | says | reason |\n|---|---|---|"
-    for name, choice in variants().items():
-        if choice.metadata["reason"]:
-            yield f"| `{name}` | {choice.metadata['text']} | {choice.metadata['reason']} |"
+    yield from (f"| `{name}` | {one['text']} | {one['reason']} |" for name, one in choices.items())
 
 
 def _link(reference: Reference) -> str:

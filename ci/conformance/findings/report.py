@@ -42,6 +42,7 @@ SETTINGS = {
 }  # fmt: skip
 """The bounds of a search that a cluster has too, in words; its first state says the others."""
 
+RESIGNS = "controller-stays"  # the property whose last step is the resignation
 METHOD = re.compile(r"[A-Z]\w+\.[a-z]\w+")  # a method as findings name it
 
 LEGEND = (
@@ -225,12 +226,13 @@ def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
     numbers = ", ".join(text.format(shown_of[name]) for name, text in SETTINGS.items() if name in shown_of)
     numbers = numbers.replace("1 brokers", "1 broker")
     states = retraced(finding, shown, chosen).states
-    tell = functools.partial(_told, disks="directories" in shown_of)
+    tell, broken = functools.partial(_told, disks="directories" in shown_of), search.wanted(finding).property
     yield "## Steps\n"
     yield f"The shortest by the rules of {shown.release}, with {numbers}.{tell('At the start', states[0])}\n"
     for number, (event, after) in enumerate(zip(shown.events, states[1:], strict=True), 1):
         is_on = getattr(_partition(after), "unclean_election", False)
-        yield f"{number}. {in_words(chosen.system.name, event, ' on' if is_on else ' off')}"
+        resigns = " The controller resigns." if number == shown.steps and broken == RESIGNS else ""
+        yield f"{number}. {in_words(chosen.system.name, event, ' on' if is_on else ' off')}{resigns}"
     if shown.for_ever is not None:
         yield f"\n{for_ever(shown).capitalize()}."
     if at_end := tell("At the end", states[-1]):
@@ -263,6 +265,8 @@ def _told(when: str, state: Any, disks: bool) -> str:
     one = _partition(state)
     if one is None:
         return ""
+    if not getattr(state, "exists", True):
+        return f" {when} there is no such topic."
     on = [f"{text} {'on' if getattr(one, name) else 'off'}" for name, text in SWITCHES.items()]
     told = f" {when} {_lists(one, disks)}; {' and '.join(on)}."
     told += "".join(f" Of the second partition {_lists(other, disks)}." for other in getattr(state, "others", ()))
@@ -317,6 +321,8 @@ def _again(finding: Finding, place: FindingSearch, shown: Evidence) -> Iterator[
     )
     yield f"kraftcheck findings {finding.id} --run --kafka {shown.release} --out traces"
     yield "```\n"
+    if place.without:
+        yield f"`kafka-{shown.release}-NAME` is the release without NAME, that is with this defect mended.\n"
     if finding.broker_cases:
         yield "The second command asks the classes of a broker, and writes the trace as ITF JSON.\n"
     elif shown.managers == SHOWN:

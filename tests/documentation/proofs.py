@@ -132,6 +132,7 @@ class ProofRun:
             first run of a system.
         held: of a proof in sittings, by action the digests of the queries that hold; each says all that was asked.
         open: by action the claims, in one line, that a sitting has asked for in vain.
+        every: of a proof in sittings, how many queries there are, those about domains with them.
     """
 
     system: str
@@ -150,6 +151,7 @@ class ProofRun:
     used: Mapping[str, str] = field(factory=dict)
     held: Mapping[str, str] = field(factory=dict)
     open: Mapping[str, str] = field(factory=dict)
+    every: int = 0
 
     def request(self) -> ProofRequest:
         """The request that proves it again."""
@@ -186,10 +188,14 @@ class ProofRun:
         verdicts = {claim: f"{HOLD}{counts[claim]} of {of[claim]}" for claim in offered}
         return evolve(
             self, behaviour=now.behaviour, claims={claim: now.claims[claim] for claim in offered}, held=held,
-            open=waiting, searched=self.searched if self.behaviour == now.behaviour else (),
+            open=waiting, every=len(queries), searched=self.searched if self.behaviour == now.behaviour else (),
             verdicts=dict.fromkeys(offered, "proven") if len(holds) == len(queries) else verdicts,
             queries=sum(one.claim not in DOMAINS for one in holds),
         )  # fmt: skip
+
+    def lacking(self) -> int:
+        """How many queries of a proof in sittings are not known to hold."""
+        return max(0, self.every - len(self._known()))
 
     def _known(self) -> set[str]:
         """The digests of the queries that hold."""
@@ -399,6 +405,8 @@ def statement(run: ProofRun) -> Iterator[str]:
             for when, names in (("in each", _zero(program, ever=True)), ("always", _zero(program, ever=False)))
             if names
         )
+    if run.lacking():
+        yield f"nothing is proven yet: of {run.every:,} queries all but {run.lacking():,} hold"
     if run.open:
         yield "asked, and no answer: " + "; ".join(f"`{a}`: {of.replace(' ', ', ')}" for a, of in run.open.items())
     if run.left_out:
@@ -471,7 +479,9 @@ def reported(name: str, scope: str, rules: str) -> Mapping[str, tuple[str, ...]]
 def document(runs: Sequence[ProofRun]) -> list[dict[str, Any]]:
     """The runs as plain values."""
     every = [{name: getattr(run, name) for name in ProofRun.__annotations__} for run in runs]
-    return [{name: value for name, value in one.items() if value or name not in ("held", "open")} for one in every]
+    return [
+        {name: value for name, value in one.items() if value or name not in ("held", "open", "every")} for one in every
+    ]
 
 
 def main(words: Sequence[str]) -> None:

@@ -38,7 +38,7 @@ from tests.documentation.proofs import (
     statement,
 )
 from tests.shared.commands import kraftcheck
-from tests.shared.places import DOCS
+from tests.shared.places import DOCS, ROOT
 from tests.shared.samples import one_in
 from tests.solvers.hypothesis.long_runs import PASSING
 
@@ -130,6 +130,49 @@ def test_a_theorem_of_the_page_is_a_column_that_is_proven() -> None:
             judged += 1
             assert numbers <= of, (text, of)
     assert judged > 6
+
+
+SITTING = re.compile(r"^\* `([^`]*)`: of ([\d,]+) queries all but ([\d,]+) hold\.$", re.MULTILINE)
+
+
+def typed(command: str) -> frozenset[str]:
+    """The options of a command, but for the rules."""
+    return frozenset(re.findall(r"--([\w-]+ \S+)", command)) - {"rules fixed"}
+
+
+def test_the_page_tells_how_many_queries_of_an_unfinished_proof_hold() -> None:
+    """Each column that is not proven yet is there by its options, with how many queries it has and how many lack."""
+    rows = SITTING.findall((DOCS / "explanation" / "proofs.md").read_text(encoding="utf-8"))
+    told = {typed(options): numbers for options, *numbers in rows}
+    waiting = [run for run in RUNS if run.lacking()]
+    assert told == {typed(run.command()): [f"{run.every:,}", f"{run.lacking():,}"] for run in waiting}
+    assert waiting
+    for run in waiting:
+        assert f"nothing is proven yet: of {run.every:,} queries all but {run.lacking():,} hold" in [*statement(run)]
+        assert "proven" not in run.verdicts.values()
+
+
+ONE_EACH = dict.fromkeys(("unclean-stops", "fences", "shrinks", "records", "epochs"), 1)
+PROMISED: tuple[tuple[str, str, dict[str, object]], ...] = (
+    ("elections for any number of brokers and of steps", "elections", {"brokers": "any"}),
+    ("replication too, with one each of death, fence, shrink, record and leader epoch", "replication",
+     {"brokers": "any", **ONE_EACH}),
+    ("and with two or three brokers for any number of these", "replication",
+     {"brokers": 2, **dict.fromkeys(ONE_EACH, "any")}),
+    ("two or three brokers for any number of these", "replication", {"brokers": 3, **dict.fromkeys(ONE_EACH, "any")}),
+    ("directories with four brokers, if one disk fails, one process dies and nothing moves", "directories",
+     {"brokers": 4, "failures": 1, "crashes": 1, "moves": 0}),
+)  # fmt: skip
+"""What the README says is proven, the system, and the bounds of a column that proves it."""
+
+
+def test_the_readme_says_no_more_than_columns_prove() -> None:
+    """Of each part of its sentence there is a column with these bounds in which each claim is proven."""
+    text = " ".join(re.sub(r"\]\([^)]*\)|\[", "", (ROOT / "README.md").read_text(encoding="utf-8")).split())
+    for said, system, bounds in PROMISED:
+        assert said in text
+        columns = [run for run in RUNS if run.system == system and {*run.verdicts.values()} == {"proven"}]
+        assert any(bounds.items() <= run.bounds.items() for run in columns), said
 
 
 def test_a_verdict_on_what_has_changed_is_dropped() -> None:

@@ -130,7 +130,7 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
         TOUR: managers,
         FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", "fuzz/FuzzBeside", *managers),
         IMAGES: (f"tour/{IMAGES}", f"managers/{ROWS}"),
-        CHECKS: (CHECKS, f"managers/{ROWS}"),
+        CHECKS: (f"change/{CHECKS}", f"managers/{ROWS}"),
         BROKER: (*(f"broker/{part}" for part in broker), *managers),
         FETCHER: ("fetcher/FetcherDriver", f"fetcher/FetcherRelease{'40' if build.like.startswith('4.0.') else '41'}"),
     }[name]

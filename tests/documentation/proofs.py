@@ -2,18 +2,21 @@
 
 `python -m tests.documentation.proofs docs/reference/proofs.json RUN.json...` puts runs into the data. A proof that is
 longer than a run has sittings: `python -m tests.documentation.proofs docs/reference/proofs.json SECONDS COMMAND` asks
-those queries of a column, named by its command, that are not known to hold.
+those queries of a column, named by its command, that are not known to hold; with `--second-solver` behind the command
+another solver is asked some of its queries.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import random
 import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +38,7 @@ from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.induction import chunks_of, obligations
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.runs.starts import check_described
+from kraftcheck.solvers.smt.smtlib import ActionQueries, second_answer
 from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.worker import proof_worker
 from tests.solvers.hypothesis.long_runs import PASSING, PREFERRED
@@ -133,6 +137,7 @@ class ProofRun:
         held: of a proof in sittings, by action the digests of the queries that hold; each says all that was asked.
         open: by action the claims, in one line, that a sitting has asked for in vain.
         every: of a proof in sittings, how many queries there are, those about domains with them.
+        agreed: by another solver, with its version, the digests of the queries that it was asked and answers alike.
     """
 
     system: str
@@ -152,6 +157,7 @@ class ProofRun:
     held: Mapping[str, str] = field(factory=dict)
     open: Mapping[str, str] = field(factory=dict)
     every: int = 0
+    agreed: Mapping[str, str] = field(factory=dict)
 
     def request(self) -> ProofRequest:
         """The request that proves it again."""
@@ -167,11 +173,16 @@ class ProofRun:
         theory = self.request().build()
         now = Meaning.of(theory.program)
         offered = [claim.id for claim in theory.claims if claim.id not in theory.lemmas]
+        run = self
+        if self.held or self.agreed:
+            queries = asked(theory)
+            kept = {solver: {*digests.split()} & {*queries.values()} for solver, digests in self.agreed.items()}
+            run = evolve(self, every=len(queries), agreed={one: " ".join(sorted(of)) for one, of in kept.items() if of})
         if self.held:
-            return self._with_held(asked(theory), theory, now, offered)
+            return run._with_held(queries, theory, now, offered)
         judged = self.verdicts if self.behaviour == now.behaviour else {}
         same = {claim for claim in judged if self.claims.get(claim) == now.claims.get(claim)}
-        return evolve(self, verdicts={claim: judged[claim] if claim in same else NOT_ASKED for claim in offered})
+        return evolve(run, verdicts={claim: judged[claim] if claim in same else NOT_ASKED for claim in offered})
 
     def _with_held(
         self, queries: Mapping[Obligation, str], theory: Theory, now: Meaning, offered: Sequence[str]
@@ -188,14 +199,14 @@ class ProofRun:
         verdicts = {claim: f"{HOLD}{counts[claim]} of {of[claim]}" for claim in offered}
         return evolve(
             self, behaviour=now.behaviour, claims={claim: now.claims[claim] for claim in offered}, held=held,
-            open=waiting, every=len(queries), searched=self.searched if self.behaviour == now.behaviour else (),
+            open=waiting, searched=self.searched if self.behaviour == now.behaviour else (),
             verdicts=dict.fromkeys(offered, "proven") if len(holds) == len(queries) else verdicts,
             queries=sum(one.claim not in DOMAINS for one in holds),
         )  # fmt: skip
 
     def lacking(self) -> int:
         """How many queries of a proof in sittings are not known to hold."""
-        return max(0, self.every - len(self._known()))
+        return self.every - len(self._known()) if self.held else 0
 
     def _known(self) -> set[str]:
         """The digests of the queries that hold."""
@@ -220,6 +231,26 @@ class ProofRun:
             answers = worker.answer(batch, assumed)
             run = run.told(answers, queries, time.monotonic() - begun)
             yield run
+
+    def confirmed(self, solver: str, seconds: float, effort: Effort) -> ProofRun:
+        """The run after another solver was asked queries in a drawn order, for so many seconds.
+
+        Raises:
+            ValueError: where that solver says that one does not hold.
+        """
+        end, theory, name = time.monotonic() + seconds, self.request().build(), f"{solver} {version(solver)}"
+        queries, agreed = asked(theory), {*self.agreed.get(name, "").split()}
+        assumed = [claim.id for claim in theory.invariants]
+        rest = [one for one, digest in queries.items() if digest not in agreed]
+        for one in random.Random(len(agreed)).sample(rest, len(rest)):
+            if time.monotonic() > end:
+                break
+            within = one.claim not in DOMAINS
+            text = ActionQueries(theory, one.action, within, assumed, effort, time.monotonic).text(one)
+            if (answer := second_answer(solver, text, effort)) == "sat":
+                raise ValueError(f"{name} says that {one.claim} does not hold, {one.action}")
+            agreed |= {queries[one]} if answer == "unsat" else set()
+        return evolve(self, every=len(queries), agreed={**self.agreed, name: " ".join(sorted(agreed))})
 
     def told(self, answers: Sequence[ObligationAnswer], queries: Mapping[Obligation, str], seconds: float) -> ProofRun:
         """The run with some answers more. Domains hold where no other field leaves its own than those of the run."""
@@ -308,6 +339,9 @@ def _others(claim: Mapping[str, Any]) -> list[str]:
     invariants = (name.removeprefix("invariant: ") for name in claim["used"] if name.startswith("invariant: "))
     return [name for name in invariants if name != claim["id"]]
 
+
+SITTINGS = ("held", "open", "every", "agreed")
+"""The fields of a run in sittings, which others have not."""
 
 LISTS = ("left_out", "searched")
 """The fields of a run that are lists in a document."""
@@ -416,6 +450,8 @@ def statement(run: ProofRun) -> Iterator[str]:
     if is_any(setting.bounds.get("brokers")):
         yield "sizes of sets are known by [axioms](../explanation/provers.md#any-number)"
     yield f"{run.queries:,} queries about claims, answered by {run.solver or run.engine}" + _time(run)
+    for solver, digests in run.agreed.items():
+        yield f"{solver} was asked {len(digests.split()):,} of its {run.every:,} queries, drawn at random, and agrees"
     yield from (f"explored beside it: {one}" for one in run.searched)
 
 
@@ -479,9 +515,7 @@ def reported(name: str, scope: str, rules: str) -> Mapping[str, tuple[str, ...]]
 def document(runs: Sequence[ProofRun]) -> list[dict[str, Any]]:
     """The runs as plain values."""
     every = [{name: getattr(run, name) for name in ProofRun.__annotations__} for run in runs]
-    return [
-        {name: value for name, value in one.items() if value or name not in ("held", "open", "every")} for one in every
-    ]
+    return [{name: value for name, value in one.items() if value or name not in SITTINGS} for one in every]
 
 
 def main(words: Sequence[str]) -> None:
@@ -496,8 +530,10 @@ def main(words: Sequence[str]) -> None:
     table, *rest = words
     runs = read_runs(Path(table)) if Path(table).exists() else []
     if rest and rest[0].isdigit():
-        (begun,) = (run for run in runs if run.command() == " ".join(rest[1:]))
-        for run in begun.sat(float(rest[0]), Effort(timeout=120, solver=begun.engine)):
+        command, _, second = " ".join(rest[1:]).partition(" --second-solver ")
+        (begun,) = (run for run in runs if run.command() == command)
+        effort = Effort(timeout=120, solver=begun.engine)
+        for run in [begun.confirmed(second, float(rest[0]), effort)] if second else begun.sat(float(rest[0]), effort):
             write_json(table, document(merged(runs, [run])))
         runs, rest = read_runs(Path(table)), []
     for run in [run_of(read_json(Path(file))) for file in rest]:

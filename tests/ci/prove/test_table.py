@@ -226,6 +226,25 @@ def test_a_proof_in_sittings_is_one_once_all_queries_hold() -> None:
     assert lost in batch.held["decide"]
 
 
+def test_another_solver_is_asked_some_queries_of_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says of how many it agrees; under other rules those of the changed action count no more; no is an error."""
+    run = IDS.confirmed("cvc5", 2, Effort(timeout=60))
+    ((name, digests),) = run.agreed.items()
+    queries = asked(IDS.request().build())
+    assert {*digests.split()} <= {*queries.values()}
+    said = f"{name} was asked {len(digests.split()):,} of its {len(queries):,} queries, drawn at random, and agrees"
+    assert said in [*statement(run)]
+    assert name.startswith("cvc5 ")
+    assert run.lacking() == 0
+    assert run.as_of_now().agreed == run.agreed
+    whole = evolve(run, agreed={name: " ".join(queries.values())})
+    other = evolve(whole, rules="fixed+configured-id-wins").as_of_now()
+    assert 0 < len(other.agreed[name].split()) < len(queries)
+    monkeypatch.setattr(table, "second_answer", lambda *_: "sat")
+    with pytest.raises(ValueError, match=r"cvc5 .* says that .* does not hold, "):
+        IDS.confirmed("cvc5", 60, Effort(timeout=60))
+
+
 def test_other_rules_leave_the_queries_that_they_do_not_touch() -> None:
     """Under other rules of one action the queries of others still hold; what that action does is to be asked again."""
     whole = in_sittings(IDS)

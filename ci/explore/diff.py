@@ -23,7 +23,7 @@ from kraftcheck.ci.systems.switches import check_changes
 from kraftcheck.ci.terminal.console import Column, Screen, Table
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.collections import equal
-from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.language.layout import Layout, leaves
 from kraftcheck.model.language.refinement import Refinement
 from kraftcheck.model.language.system import Property, Step, System
 from kraftcheck.model.language.terms import Graph, Truth
@@ -472,10 +472,11 @@ def _otherwise(trace: Trace, other: Subject, name: str) -> Iterator[str]:
         yield f"{name} does not take it: {reason}"
         return
     end = action.outcome(before, last.arguments)
-    for ours, theirs, says in ((last.state, end.state, name), (last.event, end.event, f"{name} reports")):
+    after = Layout(other.system.layout(other.setting), packed=False).named(end.state)
+    for ours, theirs, says in ((last.state, after, name), (last.event, end.event, f"{name} reports")):
         own = {} if ours is None else fields(ours)
         told = {} if theirs is None else fields(theirs)
-        if other_fields := [f"{path} = {show(told[path], path)}" for path in told if own.get(path) != told[path]]:
+        if other_fields := [f"{path} = {show(told[path])}" for path in told if own.get(path) != told[path]]:
             yield f"{says}: {', '.join(other_fields)}"
 
 

@@ -31,7 +31,7 @@ from kraftcheck.model.language.system import LIVENESS, Property
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.register.findings import SEARCHED
 from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, foreign_drawing, mermaid, with_other_rules
-from kraftcheck.solvers.drawings.svg import svg
+from kraftcheck.solvers.drawings.svg import folded, svg
 from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, RUN, Trace
@@ -96,19 +96,19 @@ def page(title: str, body: str, data: str, styles: Sequence[str], scripts: Seque
 BODY = """<h1>{claim}</h1>
 <p>{sentence}</p>
 <p><code>{title}</code></p>
-<div class="lanes">
-<div class="scroll" tabindex="0" role="region" aria-label="steps">
-{own}{picture}</div>
-{beside}</div>
 <nav aria-label="walk"><button id="back">← back</button>
-<button id="forward">forward →</button> <span id="place"></span></nav>
-<div aria-live="polite">
+<button id="forward" class="primary">forward →</button> <span id="place"></span></nav>
+<div aria-live="polite" class="here">
 <h2 id="action"></h2>
 <p id="event"></p>
 <p class="fails" id="failing"></p>
 <p class="same" id="other"></p>
 </div>
-<div class="panels">
+<div class="lanes">
+<div class="scroll" tabindex="0" role="region" aria-label="steps">
+{own}{picture}</div>
+{beside}</div>
+{whole}<div class="panels">
 <section><h2>What changed</h2><table><tbody id="changes"></tbody></table></section>
 <section><h2>State</h2><table><tbody id="state"></tbody></table></section>
 {cycle}</div>
@@ -119,7 +119,8 @@ def html(drawing: Drawing) -> str:
     """The drawing as one page that needs nothing from elsewhere: pictures, states, and a script to step through it."""
     texts = {"claim": drawing.claim, "sentence": drawing.sentence, "title": drawing.title}
     written = {name: escape(text) for name, text in texts.items()}
-    parts = {"own": _own(drawing), "picture": svg(drawing), "beside": _beside(drawing), "cycle": _cycle(drawing)}
+    parts = {"own": _own(drawing), "picture": svg(drawing), "beside": _beside(drawing), "cycle": _cycle(drawing),
+             "whole": _whole(drawing)}  # fmt: skip
     body = BODY.format(**written, **parts)
     data = json.dumps(attrs.asdict(drawing), ensure_ascii=True)
     return page(drawing.claim, body, data, ("page.css",), ("page.js",))
@@ -154,6 +155,15 @@ def _beside(drawing: Drawing) -> str:
     return f'<div class="scroll beside" tabindex="0" role="region" aria-label="{name}">\n<p>{name}</p>\n{lanes}</div>\n'
 
 
+def _whole(drawing: Drawing) -> str:
+    """All steps of a drawing whose middle is folded; empty where none is."""
+    if not folded(drawing):
+        return ""
+    name = f"all {len(drawing.columns) - 1} steps"
+    picture = f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">\n{svg(drawing, {})}</div>'
+    return f"<details><summary>{name}</summary>\n{picture}</details>\n"
+
+
 def _cycle(drawing: Drawing) -> str:
     """What is repeated for ever at the end of a lasso, and how that is fair; empty where nothing is."""
     if drawing.cycle is None:
@@ -163,7 +173,9 @@ def _cycle(drawing: Drawing) -> str:
     return f'<section id="cycle"><h2>The cycle</h2>\n{told}</section>\n'
 
 
-FORMATS: Mapping[str, Callable[[Drawing], str]] = {"html": html, "svg": svg, "mermaid": mermaid, "dot": dot}
+FORMATS: Mapping[str, Callable[[Drawing], str]] = {
+    "html": html, "svg": lambda drawing: svg(drawing, {}), "mermaid": mermaid, "dot": dot,
+}  # fmt: skip
 """By name of the option, what writes the drawing."""
 
 

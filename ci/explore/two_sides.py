@@ -147,7 +147,7 @@ def _refused(program: Program, run: PackedRun, instance: int) -> Trace | None:
         if not action.enabled(state, arguments):
             return None
         made: Any = action.outcome(state, arguments)
-        state = made.state
+        state = program.layout.named(made.state)
         steps.append(TraceStep(action.name, arguments, state, made.event))
     return Trace(initial, tuple(steps), RUN, RUN)
 

@@ -322,7 +322,7 @@ def _location(written: SourceLine) -> dict[str, Any]:
 def _flow(run: JudgedRun, one: JudgedProperty, trace: Trace, limits: ReportLimits) -> list[dict[str, Any]]:
     """The steps, each at its action; the initial state at the property."""
     here = place_of_property(run.subject, one.claim)
-    state = "; ".join(f"{name} = {show(value, name)}" for name, value in fields(trace.initial).items())
+    state = "; ".join(f"{name} = {show(value)}" for name, value in fields(trace.initial).items())
     flow = [_step(here, f"0. initial state: {state}", 0, limits)]
     head, tail = limits.steps // 2, limits.steps - limits.steps // 2
     places: dict[str, SourceLine | None] = {}

@@ -239,18 +239,22 @@ def catalogue(systems: Sequence[System]) -> dict[str, object]:
 @click.command("list")
 @click.argument("system", required=False)
 @click.option("--variants", "of_variants", is_flag=True, help="Every choice of the rules, or those that SYSTEM reads.")
+@click.option("--properties", is_flag=True, help="Every property of SYSTEM: what it says, its source, what refutes it.")
 @click.option("--json", "target", metavar="FILE|-", help="Write the catalogue (of SYSTEM) as a JSON document.")
-def list_command(system: str | None, of_variants: bool, target: str | None) -> None:
-    """Show what there is: all systems and rule sets, or the properties of one SYSTEM; or variants.
+def list_command(system: str | None, of_variants: bool, properties: bool, target: str | None) -> None:
+    """Show what there is: all systems and rule sets, or one SYSTEM; or properties, or variants.
 
     \b
     Examples:
       kraftcheck list
       kraftcheck list elections
+      kraftcheck list elections --properties
       kraftcheck list elections --variants
       kraftcheck list --json -
     """
     chosen = None if system is None else find_system(system)
+    if properties and chosen is None:
+        raise Refusal("--properties is of one system; name it, as in kraftcheck list elections --properties")
     if target is not None:
         write_json(target, catalogue((*SYSTEMS.values(), *FAIR_SYSTEMS.values()) if chosen is None else (chosen,)))
         return
@@ -259,7 +263,7 @@ def list_command(system: str | None, of_variants: bool, target: str | None) -> N
         _print_variants(screen, _choices(chosen))
         return
     if chosen is not None:
-        _print_system(screen, chosen)
+        (_print_properties if properties else _print_system)(screen, chosen)
         return
     screen.heading("systems", "(kraftcheck list SYSTEM shows properties)")
     for listed in SYSTEMS.values():
@@ -298,6 +302,14 @@ def _print_variants(screen: Screen, choices: Mapping[str, attrs.Attribute[bool]]
     screen.table(table)
 
 
+FEW = 20  # properties that are listed each with its sentence
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "of states": ("always",), "of steps": ("step",), "of recovery": ("recovers",), "of whole runs": LIVENESS,
+    "goals": ("sometimes", "happens"),
+}  # fmt: skip
+"""What the properties of more are called, by kind."""
+
+
 def _print_system(screen: Screen, system: System) -> None:
     screen.plain(f"{system.name}: {system.summary}\n")
     if system.changes:
@@ -311,7 +323,8 @@ def _print_system(screen: Screen, system: System) -> None:
         screen.plain(f"  --{bound.name} {bound.lo}..{bound.hi}: {bound.help}")
     words = words_of(system)
     if words is not None and words.declared:
-        screen.plain(f"\nreads choices of: {', '.join(words.declared)} (--variants shows them)")
+        count = len(_choices(system))
+        screen.plain(f"\nreads {count} choices of: {', '.join(words.declared)} (--variants shows them)")
         own = {name: choice for name, choice in words.choices.items() if not words.group(name)}
         if own:
             screen.plain("")
@@ -322,6 +335,20 @@ def _print_system(screen: Screen, system: System) -> None:
         screen.plain(f"  {BASE}: {BASE_NOTE}\n")
         _print_variants(screen, words.choices)
     screen.plain("")
+    claims = every_property(system.name, system).values()
+    screen.heading("properties", f"({len(claims)}; --properties shows the sources, and what refutes each)")
+    table = Table((Column(), Column(is_prose=True)))
+    if len(claims) <= FEW:
+        for claim in claims:
+            table.add("  " + claim.id, claim.sentence)
+    else:
+        for told, kinds in SECTIONS.items():
+            if names := [claim.id for claim in claims if claim.kind in kinds]:
+                table.add(f"  {len(names)} {told}", ", ".join(names))
+    screen.table(table)
+
+
+def _print_properties(screen: Screen, system: System) -> None:
     screen.heading("properties")
     prose = [Column(name, is_prose=True) for name in ("says", "source", "refuted by")]
     table = Table((Column("id"), Column("kind"), *prose))

@@ -83,6 +83,11 @@ def _check_reason(_: Any, __: Any, cap: object) -> None:
         raise LayoutError(f"a domain's cap is {cap!r}; it takes the reason why the bound is meant, as a sentence")
 
 
+def _check_none(_: Any, __: Any, none: int | None) -> None:
+    if none not in (None, -1):
+        raise LayoutError(f"a domain's none is {none!r}; it takes -1, as expressions do; an Enum names other numbers")
+
+
 @frozen
 class Range:
     """Domain of a word: the ints lo..hi, both included."""
@@ -94,6 +99,8 @@ class Range:
     cap: str = field(default="", eq=False, repr=False, kw_only=True, validator=_check_reason)
     # the enumeration that names the values, if one does
     names: Callable[[int], int] | None = field(default=None, eq=False, repr=False, kw_only=True)
+    # the value that stands for nothing, which is shown as `none`; None: each value is something
+    none: int | None = field(default=None, eq=False, repr=False, kw_only=True, validator=_check_none)
 
     @property
     def bits(self) -> int:
@@ -123,6 +130,7 @@ class Counter:
     hi: int = UNBOUNDED
     # the bound whose number the words are below, whatever that is; None where they are below none
     below: str | None = None
+    none: int | None = field(default=None, eq=False, repr=False, kw_only=True, validator=_check_none)  # as in `Range`
 
     @property
     def bits(self) -> int:
@@ -161,9 +169,9 @@ Domain = Range | Flag | Counter | Endless
 DOMAINS = (Range, Flag, Counter, Endless)
 
 
-def ints(lo: int, hi: int, *, cap: str = "") -> Any:
-    """The domain lo..hi, typed so that it can stand where a state has a word; `cap` as in `Range`."""
-    return Range(lo, hi, cap=cap)
+def ints(lo: int, hi: int, *, cap: str = "", none: int | None = None) -> Any:
+    """The domain lo..hi, typed so that it can stand where a state has a word; `cap` and `none` as in `Range`."""
+    return Range(lo, hi, cap=cap, none=none)
 
 
 def truth() -> Any:
@@ -171,9 +179,9 @@ def truth() -> Any:
     return Flag()
 
 
-def counter(lo: int = 0) -> Any:
+def counter(lo: int = 0, *, none: int | None = None) -> Any:
     """The domain of a word without bound from lo on, typed so that it can stand where a state has one."""
-    return Counter(lo)
+    return Counter(lo, none=none)
 
 
 def endless(lo: int, hi: int, *, truths: bool = False) -> Any:
@@ -249,10 +257,28 @@ def bits_by_field(shape: Any) -> dict[str, int]:
 
 
 def _typed(value: int, domain: Domain) -> int:
-    """A value as rules see it on ints: a truth, a name, or a number."""
+    """A value as rules see it on ints: a truth, a name, nothing, or a number."""
     if isinstance(domain, Flag):
         return bool(value)
+    if isinstance(domain, Range | Counter) and isinstance(value, int) and value == domain.none:
+        return Nothing(value)
     return domain.names(value) if isinstance(domain, Range) and domain.names else value
+
+
+def _is_named(domain: Domain) -> bool:
+    return isinstance(domain, Range | Counter) and (domain.none is not None or bool(getattr(domain, "names", None)))
+
+
+class Nothing(int):
+    """The number of a field that stands for nothing there.
+
+    >>> Nothing(-1) == -1, str(Nothing(-1))
+    (True, 'none')
+    """
+
+    def __str__(self) -> str:
+        """Nothing, as traces show it."""
+        return "none"
 
 
 @frozen
@@ -307,8 +333,7 @@ class Layout:
             )
         object.__setattr__(self, "slots", tuple(slots))
         object.__setattr__(self, "words", words)
-        named = any(isinstance(slot.domain, Range) and slot.domain.names for slot in slots)
-        object.__setattr__(self, "has_names", named)
+        object.__setattr__(self, "has_names", any(_is_named(slot.domain) for slot in slots))
 
     def name(self, path: str) -> str:
         """A leaf's path for people: where a record of one field adds no name, that field's."""
@@ -351,6 +376,13 @@ class Layout:
             raise LayoutError(f"{self.name(path)} is {value!r}: {reason}")
         if not domain.lo <= value <= domain.hi:
             raise DomainError(f"{self.name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}")
+
+    def named(self, state: Any) -> Any:
+        """A state that rules made, with the names of its values; as it is where it does not fit."""
+        try:
+            return self.state(self.values(state)) if self.has_names else state
+        except (DomainError, LayoutError):
+            return state
 
     def pack(self, state: Any) -> tuple[int, ...]:
         """The packed words of a concrete state; raises as `values` does."""

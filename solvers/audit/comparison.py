@@ -291,8 +291,8 @@ class StateComparison:
             on_ints_fields, compiled_fields = fields(layout.unpack(packed)), fields(layout.unpack(compiled))
             name = next(name for name in on_ints_fields if on_ints_fields[name] != compiled_fields[name])
             raise EngineDisagreement(
-                f"{self.called(instance)} leads to {name} = {show(on_ints_fields[name], name)} on ints, "
-                f"and to {show(compiled_fields[name], name)} by the engine"
+                f"{self.called(instance)} leads to {name} = {show(on_ints_fields[name])} on ints, "
+                f"and to {show(compiled_fields[name])} by the engine"
             )
         if self.visited is not None and self.program.orders is None and not self.visited(packed):
             raise EngineDisagreement(f"{self.called(instance)} leads to a state that the search did not visit")
@@ -377,7 +377,7 @@ class StateComparison:
 
 def described(state: Any) -> str:
     """A state on one line."""
-    return ", ".join(f"{name} = {show(value, name)}" for name, value in fields(state).items())
+    return ", ".join(f"{name} = {show(value)}" for name, value in fields(state).items())
 
 
 def _error_text(error: BaseException) -> str:

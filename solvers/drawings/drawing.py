@@ -145,11 +145,24 @@ def drawing(trace: Trace, program: Program, title: str) -> Drawing:
     claim = next((claim for claim in program.claims if claim.id == trace.claim), None)
     failing = {} if claim is None or claim.kind not in ("always", "step") else false_parts(claim, trace)
     last = {len(trace.steps): trace.failing} if trace.failing else {}
-    return Drawing(
+    drawn = Drawing(
         title, trace.claim, "a state that is not quiescent has a successor" if claim is None else claim.sentence,
         lanes, tuple(legend.strip), columns=columns(trace.initial, trace.steps, legend, lanes, {**failing, **last}),
         cycle=_cycle(trace),
     )  # fmt: skip
+    return drawn if legend.strip else with_strip(drawn)
+
+
+def with_strip(drawing: Drawing) -> Drawing:
+    """The drawing with the fields that change above its lanes, for a legend that names none; of one state, with all."""
+    lines = [drawing.columns] if drawing.other is None else [drawing.columns, drawing.other.columns]
+    every = [column for columns in lines for column in columns]
+    names = {change.name for column in every for change in column.changes}
+    labels = tuple(name for name in every[0].state if name in names or len(drawing.columns) == 1)
+    shown = [tuple(evolve(column, strip=tuple(column.state[name] for name in labels)) for column in columns)
+             for columns in lines]  # fmt: skip
+    other = None if drawing.other is None else evolve(drawing.other, columns=shown[1])
+    return evolve(drawing, labels=labels, columns=shown[0], other=other)
 
 
 def _cycle(trace: Trace) -> DrawnCycle | None:
@@ -193,7 +206,7 @@ def changes(names: Iterable[str], before: Mapping[str, str], after: Mapping[str,
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    return {name: show(value, name) for name, value in values.items()}
+    return {name: show(value) for name, value in values.items()}
 
 
 def _strip(legend: Legend, texts: Mapping[str, str]) -> tuple[str, ...]:
@@ -269,7 +282,8 @@ def set_beside(drawing: Drawing, drawn: tuple[StateColumn, ...], stopped: str, r
     if divergence is None and stopped:
         divergence = len(drawn)
     start = {name: text for name, text in drawn[0].state.items() if name in differing[0]}
-    return evolve(drawing, other=OtherRules(rules, drawn, divergence, stopped, start, own))
+    beside = evolve(drawing, other=OtherRules(rules, drawn, divergence, stopped, start, own))
+    return beside if drawn[0].strip else with_strip(beside)
 
 
 def _differing(ours: StateColumn, theirs: StateColumn) -> set[str]:
@@ -303,7 +317,7 @@ def _run(trace: Trace, initial: Any, other: Program) -> tuple[Sequence[TraceStep
             other.layout.values(outcome.state)  # a step beyond the scope cannot be taken there
         except DomainError as error:
             return steps, str(error)
-        state = outcome.state
+        state = other.layout.named(outcome.state)
         steps.append(TraceStep(step.action, step.arguments, state, outcome.event))
     return steps, ""
 
@@ -336,7 +350,7 @@ def _column(drawing: Drawing, column: StateColumn, last: int) -> Iterator[str]:
     text = f"{column.number} {column.action}"
     if not column.arrows:
         values = [f"{label} {value}" for label, value in zip(drawing.labels, column.strip, strict=True)]
-        yield f"    Note over L0,L{last}: {_escaped('<br/>'.join([text, ', '.join(values)]))}"
+        yield f"    Note over L0,L{last}: {_escaped('<br/>'.join([text, *filter(None, [', '.join(values)])]))}"
     for arrow in column.arrows:
         if arrow.source == arrow.target:
             yield f"    Note over L{arrow.source}: {_escaped(text)}"

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from html import escape
 
 from attrs import frozen
 
 from kraftcheck.solvers.drawings.drawing import Drawing, DrawnArrow, DrawnCycle, StateColumn
 
-CHARACTER, LINE, PAD = 6.6, 15, 8  # width of a character, height of a line of text, and the space around it, in pixels
+CHARACTER, LINE, PAD = 7.2, 16, 8  # width of a character, height of a line of text, and the space around it, in pixels
 LANE = 46  # height of a lane
+MOST_OPEN, SLIVER = 60, 4  # steps of a drawing in which none is folded; the width of a folded one
+ABOUT = 3  # steps on either side of one that matters, which stay open too
 
 STYLE = """
-svg { font: 11px ui-monospace, Menlo, Consolas, monospace; color: #1f2328; fill: currentColor }
+svg { font: 12px ui-monospace, Menlo, Consolas, monospace; color: #1f2328; fill: currentColor }
 .paper { fill: #ffffff } .lane { stroke: currentColor; stroke-opacity: .25 } .name, .label { font-weight: bold }
 .arrow { stroke: #1f6feb; stroke-width: 1.5; fill: none } .head, .dot { fill: #1f6feb; stroke: none }
 .changed { fill: #8f4700; font-weight: bold } .why { fill: #b31d28; font-weight: bold }
 rect.fails { fill: #d1242f; fill-opacity: .14 } rect.cycle { fill: #1f6feb; fill-opacity: .07 }
-.again { font-weight: bold }
-.sent { font-size: 10px; stroke: #ffffff; stroke-width: 3px; paint-order: stroke }
+.again { font-weight: bold } .folded rect.pick { fill: currentColor; fill-opacity: .04 }
+.sent { stroke: #ffffff; stroke-width: 3px; paint-order: stroke }
 .other { stroke: #8250df; stroke-width: 2; stroke-dasharray: 5 3 } .otherwise { fill: #7340cf; font-weight: bold }
 @media (prefers-color-scheme: dark) {
 svg { color: #e6edf3 } .paper { fill: #0d1117 } .sent { stroke: #0d1117 }
@@ -35,6 +38,7 @@ class _Grid:
     """Where things stand."""
 
     left: tuple[float, ...]  # left edges of the columns, and the right edge of the last
+    folded: Mapping[int, str]  # by number the steps that are folded; the first of a run says how many
     actions: int  # height of the longest action in lines
     strip_top: float
     top: float  # upper edge of the lanes
@@ -49,9 +53,33 @@ class _Grid:
         return self.top + LANE * number + LANE / 2
 
 
-def svg(drawing: Drawing) -> str:
-    """The drawing as an SVG document, without a script or anything from elsewhere."""
-    grid = _grid(drawing)
+def folded(drawing: Drawing, at: int | None = None) -> dict[int, str]:
+    """The steps of a long drawing that are far from all that matters, by number; the first of a run says how many.
+
+    What matters is the beginning, the end, the step in view, and where a property first fails, rules part, or a cycle
+    begins.
+    """
+    last, marks = len(drawing.columns) - 1, {0, len(drawing.columns) - 1}
+    if last < MOST_OPEN:
+        return {}
+    marks |= set() if at is None else {at}
+    marks |= {*[column.number for column in drawing.columns if column.failing][:1]}
+    marks |= {drawing.cycle.start} if drawing.cycle is not None else set()
+    marks |= {drawing.other.divergence or 0} if drawing.other is not None else set()
+    far = [number for number in range(last + 1) if all(abs(number - mark) > ABOUT for mark in marks)]
+    in_a_row = itertools.groupby(enumerate(far), lambda pair: pair[1] - pair[0])
+    runs = [[number for _, number in pairs] for _, pairs in in_a_row]
+    return {number: f"{len(run)} steps" * (number == run[0]) for run in runs for number in run}
+
+
+def svg(drawing: Drawing, shut: Mapping[int, str] | None = None) -> str:
+    """The drawing as an SVG document, without a script or anything from elsewhere.
+
+    Args:
+        drawing: what is drawn.
+        shut: as `folded` has it, which it is where nothing is given.
+    """
+    grid = _grid(drawing, folded(drawing) if shut is None else shut)
     width, height = _size(drawing, grid)
     columns = (part for column in drawing.columns for part in _column(drawing, column, grid))
     paper = f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>'
@@ -120,17 +148,21 @@ def action_lines(action: str) -> list[str]:
     return [name, *arguments, *([current.strip()] if current.strip() else [])]
 
 
-def _grid(drawing: Drawing) -> _Grid:
+def _grid(drawing: Drawing, shut: Mapping[int, str]) -> _Grid:
     names = [*drawing.lanes, *drawing.labels]
     left = [PAD * 2 + CHARACTER * 1.15 * max(map(len, names), default=0)]
     for column in drawing.columns:
+        if column.number in shut:
+            told = shut[column.number]
+            left.append(left[-1] + (CHARACTER * len(told) + 2 * PAD if told else SLIVER))
+            continue
         texts = [*action_lines(column.action), *column.strip, *(arrow.label for arrow in column.arrows)]
         texts += [f"fails: {part}" for part in column.failing]
         left.append(left[-1] + max(70, CHARACTER * max(map(len, texts))) + 2 * PAD)
     actions = max(len(action_lines(column.action)) for column in drawing.columns)
     strip_top = PAD + LINE * (actions + 1)
     top = strip_top + LINE * len(drawing.labels) + PAD
-    return _Grid(tuple(left), actions, strip_top, top, top + LANE * len(drawing.lanes))
+    return _Grid(tuple(left), shut, actions, strip_top, top, top + LANE * len(drawing.lanes))
 
 
 def _lanes(drawing: Drawing, grid: _Grid) -> Iterator[str]:
@@ -153,11 +185,16 @@ def _names(drawing: Drawing, grid: _Grid, height: float) -> Iterator[str]:
 
 def _column(drawing: Drawing, column: StateColumn, grid: _Grid) -> Iterator[str]:
     number, middle = column.number, grid.middle(column.number)
-    yield f'<g class="step" data-step="{number}"><title>{escape(f"{number}  {column.action}")}</title>'
+    told = grid.folded.get(number)
+    kind = "step" if told is None else "step folded"
+    yield f'<g class="{kind}" data-step="{number}"><title>{escape(f"{number}  {column.action}")}</title>'
     left, width = grid.left[number], grid.left[number + 1] - grid.left[number]
     shade = "fails" if column.failing else "pick"
     fill = "" if column.failing else ' fill="none" pointer-events="all"'
     yield f'<rect class="{shade}"{fill} x="{left:.0f}" y="0" width="{width:.0f}" height="{grid.bottom:.0f}"/>'
+    if told is not None:
+        yield f"{_text(middle, PAD + LINE - 4, told, 'name') if told else ''}</g>"
+        return
     yield _text(middle, PAD + LINE - 4, str(number), "name")
     for row, line in enumerate(action_lines(column.action)):
         yield _text(middle, PAD + LINE * (row + 2) - 4, line, "name" if row == 0 else "")

@@ -65,7 +65,7 @@ def _spelled(value: Any, path: str) -> Iterator[tuple[str, ColumnSpelling]]:
         for at, item in enumerate(value):
             yield from _spelled(item, f"{path}[{at}]")
     elif isinstance(value, DOMAINS):
-        yield path, _of_domain(value, path)
+        yield path, _of_domain(value)
     else:
         names = record_fields(type(value)) or ()
         for name in names:
@@ -77,9 +77,9 @@ def _names(domain: Any, name: Callable[[int], object]) -> tuple[str, ...]:
     return tuple(str(name(value)) for value in range(domain.lo, domain.hi + 1)) if isinstance(domain, Range) else ()
 
 
-def _of_domain(domain: Any, path: str) -> ColumnSpelling:
+def _of_domain(domain: Any) -> ColumnSpelling:
     if isinstance(domain, Flag):
         return ColumnSpelling(TRUTH)
     if isinstance(domain, Range) and domain.names is not None:
         return ColumnSpelling(names=_names(domain, domain.names))
-    return ColumnSpelling(none=NO_LEADER if path.endswith("leader") and domain.lo <= NO_LEADER else None)
+    return ColumnSpelling(none=getattr(domain, "none", None))

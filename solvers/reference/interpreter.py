@@ -68,6 +68,7 @@ class Integers:
     initial: Sequence[Any] = field(init=False)  # its initial states
     properties: tuple[Property, ...] = field(init=False)  # its properties of every kind
     domains: tuple[tuple[str, Domain], ...] = field(init=False)  # path and domain of each leaf of a state
+    layout: Layout = field(init=False, repr=False)  # which knows the names of values
     _shapes: tuple[Mapping[str, Any], ...] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -80,6 +81,7 @@ class Integers:
             "initial": initial_states(system, setting),
             "properties": tuple(system.properties(setting)),
             "domains": tuple(leaves(system.layout(setting))),
+            "layout": Layout(system.layout(setting), packed=False),
             "_shapes": tuple({name: _spanned(of) for name, of in action.parameters.items()} for action in actions),
         }
         for name, value in parts.items():
@@ -133,7 +135,7 @@ class Integers:
         """The step of an instance, whether or not its guard holds."""
         action, arguments = self.actions[move.action], self.arguments(move)
         outcome = action.outcome(state, arguments)
-        return Transition(move, Step(state, outcome.state, action.name, arguments, outcome.event))
+        return Transition(move, Step(state, self.layout.named(outcome.state), action.name, arguments, outcome.event))
 
     def field_outside(self, state: Any) -> str | None:
         """The first field that is outside its domain, None where all are within: explorers cut such a step."""
@@ -141,9 +143,8 @@ class Integers:
 
     def domain_fault(self, state: Any) -> str | None:
         """The first field outside its domain where no cap is declared, with its value; None where there is none."""
-        name = Layout(self.system.layout(self.setting), packed=False).name
         faults = (
-            f"{name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}"
+            f"{self.layout.name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}"
             for path, value, domain in self._stray(state) if value < domain.lo or not cap_of(domain)
         )  # fmt: skip
         return next(faults, None)

@@ -71,7 +71,7 @@ def step_on_ints(subject: Theory, before: Any, chosen: ModelAction) -> TraceStep
         subject.program.layout.values(outcome.state)
     except DomainError as error:
         raise EngineDisagreement(f"{chosen.action}: the step leaves the layout on ints: {error}") from error
-    return TraceStep(chosen.action, arguments, outcome.state, outcome.event)
+    return TraceStep(chosen.action, arguments, subject.program.layout.named(outcome.state), outcome.event)
 
 
 def run_on_ints(

@@ -159,7 +159,7 @@ def _group(around: Neighbourhood, numbers: Sequence[int], names: Sequence[str]) 
     nodes = [around.nodes[number] for number in numbers]
     state = fields(around.program.layout.unpack(nodes[0].packed)) if names else {}
     return NodeGroup(
-        numbers[0], nodes[0].distance, len(nodes), {name: show(state[name], name) for name in names},
+        numbers[0], nodes[0].distance, len(nodes), {name: show(state[name]) for name in names},
         tuple(dict.fromkeys(id_ for node in nodes for id_ in node.broken)),
         breaking=tuple(dict.fromkeys(id_ for node in nodes for id_ in node.breaking)),
         open=any(node.open for node in nodes),

@@ -38,7 +38,7 @@ def encoded(value: Any) -> Any:
     if isinstance(value, bool | str):
         return value
     if isinstance(value, int):
-        return {"#bigint": str(value)}
+        return {"#bigint": str(int(value))}
     if isinstance(value, list):
         return [encoded(item) for item in value]
     if isinstance(value, frozenset):

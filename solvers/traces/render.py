@@ -10,7 +10,6 @@ from kraftcheck.model.language.collections import has_text
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.language.system import UNNAMED, Action, Property, Step
-from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, FairnessShown, Loop, Trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm, confirm_lasso, successor
@@ -89,17 +88,15 @@ def replay_lasso(
 MarkedStep = tuple[int, bool]  # an action instance, and whether it is a step of the cycle
 
 
-def show(value: Any, name: str = "") -> str:
-    """A value in a few characters; a leader of -1 reads `none`."""
+def show(value: Any) -> str:
+    """A value in a few characters."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if name.endswith("leader") and value == NO_LEADER:
-        return "none"
     if isinstance(value, tuple):
         return "[" + ", ".join(show(item) for item in value) + "]"
     if _is_record(value):
         names = record_fields(type(value)) or ()
-        return f"({', '.join(f'{name}={show(getattr(value, name), name)}' for name in names)})"
+        return f"({', '.join(f'{name}={show(getattr(value, name))}' for name in names)})"
     return str(value)
 
 
@@ -122,20 +119,18 @@ def fields(state: Any, path: str = "") -> dict[str, Any]:
 
 def call(action: str, arguments: Mapping[str, Any]) -> str:
     """An action with its arguments, as `fence(broker=0)`."""
-    return f"{action}({', '.join(f'{name}={show(value, name)}' for name, value in arguments.items())})"
+    return f"{action}({', '.join(f'{name}={show(value)}' for name, value in arguments.items())})"
 
 
 def _full_state(state: Any) -> list[str]:
-    return [f"{INDENT}{name} = {show(value, name)}" for name, value in fields(state).items()]
+    return [f"{INDENT}{name} = {show(value)}" for name, value in fields(state).items()]
 
 
 def changes(before: Any, after: Any) -> list[str]:
     """The fields in which two states differ, as `isr: {0,1} -> {0}`."""
     old = fields(before)
     return [
-        f"{name}: {show(old[name], name)} -> {show(value, name)}"
-        for name, value in fields(after).items()
-        if value != old[name]
+        f"{name}: {show(old[name])} -> {show(value)}" for name, value in fields(after).items() if value != old[name]
     ]
 
 

@@ -98,14 +98,14 @@ def test_a_page_is_the_same_to_a_screen_reader(four: Page) -> None:
       - paragraph: the last-known list holds at most one broker, a replica
       - paragraph:
         - code: /^elections, scope tiny .* rules kafka-4.1.2$/
-      - region "steps":
-        - img /^last-known-is-one-replica of elections, .* 4 steps$/
       - navigation "walk":
         - button "← back" [disabled]
         - button "forward →"
         - text: step 0 of 4
       - heading "0 initial state" [level=2]
       - paragraph: the same under fixed
+      - region "steps":
+        - img /^last-known-is-one-replica of elections, .* 4 steps$/
       - heading "What changed" [level=2]
       - table:
         - rowgroup:
@@ -212,8 +212,8 @@ def test_eighty_steps_stay_usable(page: Page, folder: Path, width: int) -> None:
     for key, number in (("End", 80), ("ArrowLeft", 79), ("Home", 0)):
         page.keyboard.press(key)
         expect(page.locator("#place")).to_have_text(f"step {number} of 80")
-        expect(page.locator(".step.current")).to_be_in_viewport(ratio=0.5)
-        expect(page.locator(".names .name").first).to_be_in_viewport(ratio=1)
+        expect(page.locator(".lanes .step.current")).to_be_in_viewport(ratio=0.5)
+        expect(page.locator(".lanes .names .name").first).to_be_in_viewport(ratio=1)
         expect(page.locator(".names .label").first).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 

@@ -23,7 +23,7 @@ from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.machine import default_memory
-from kraftcheck.model.rules.ruleset import CHOICES, NEWEST, PRESETS, RELEASES, variant_name
+from kraftcheck.model.rules.ruleset import CHOICES, NEWEST, PRESETS, RELEASES, RuleSet, variant_name
 from kraftcheck.properties.register.findings import FINDINGS
 from kraftcheck.properties.register.verdicts import EVERY
 from kraftcheck.solvers.program.fingerprint import fingerprint
@@ -71,7 +71,10 @@ def causes(release: str) -> tuple[Cause, ...]:
 
 
 def _own(preset: str) -> frozenset[str]:
-    rules = PRESETS[preset]
+    return _wrong(PRESETS[preset])
+
+
+def _wrong(rules: RuleSet) -> frozenset[str]:
     return frozenset(variant_name(name) for name in CHOICES if rules.value(name) != RIGHT.value(name))
 
 
@@ -125,6 +128,13 @@ class Record:
         known = causes(row.release)
         single = [one for one in known if claim in self.alone.get((put_back([one]), row.system, row.scope), {})]
         return tuple(single) or tuple(one for one in known if one.name in row.together.get(claim, ()))
+
+    def alone_in(self, rules: RuleSet, cell: Cell, claim: str) -> list[str]:
+        """What a rule set has that breaks a property of a scope alone: findings, worst first, then other choices."""
+        own = _wrong(rules)
+        parts = [(one.id, own & {*one.switches}) for one in FINDINGS] + [(name, {name}) for name in sorted(own)]
+        known = [Cause(name, frozenset(switches), "") for name, switches in parts if switches]
+        return [one.name for one in known if claim in self.alone.get((put_back([one]), *cell), {})]
 
     def unexplained(self) -> list[str]:
         """The refuted properties of a third kind: without a cause, or of a cause that is no finding without a reason.

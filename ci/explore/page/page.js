@@ -41,6 +41,12 @@ function placeText() {
 // The step that follows; after the last one of a cycle its first.
 function next() { return current === last && round !== null ? round : current + 1; }
 
+// Scrolls a picture to a step, and nothing else: the page stays where it is.
+function centre(step) {
+  const around = step.closest(".scroll"), box = step.getBoundingClientRect(), view = around.getBoundingClientRect();
+  around.scrollLeft += box.left + box.width / 2 - view.left - view.width / 2;
+}
+
 // Shows a step. What the reader chose gets an entry of the browser's history, so that its back button leads back;
 // a key that is held down passes through many steps, and replaces the entry.
 function go(number, move, remember) {
@@ -53,7 +59,7 @@ function go(number, move, remember) {
       step.classList.toggle("current", index === current);
       if (index === current) step.setAttribute("aria-current", "step"); else step.removeAttribute("aria-current");
     });
-    if (move && shown[current]) shown[current].scrollIntoView({ block: "nearest", inline: "center" });
+    if (move && shown[current]) centre(shown[current]);
   });
   document.getElementById("action").textContent = `${column.number}  ${column.action}`;
   document.getElementById("event").textContent = column.event;

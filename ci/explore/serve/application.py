@@ -17,6 +17,7 @@ from kraftcheck.ci.explore.serve.documents import Subjects, graph_document, path
 from kraftcheck.ci.explore.serve.finished import (
     Opened,
     QuestionRefused,
+    by_cause,
     counterexample,
     instance_of,
     path_of,
@@ -123,8 +124,11 @@ def exploration(subjects: Subjects, budget: int) -> Work:
         question = SearchQuestion(subjects.chosen, whole)
         result = question.result(subjects.traced, lambda traced, budget: search(
             traced, budget, stop, lambda progress: note(progress_text(progress))))  # fmt: skip
-        examples = {trace.claim: path_of_trace(subjects.traced, trace) for trace in result.traces()}
-        return {**result.document, "counterexamples": examples}
+        listed = [
+            {"name": trace.claim, "property": trace.claim, "shortest": True, "cycle": None,
+             **path_of_trace(subjects.traced, trace)} for trace in result.traces()
+        ]  # fmt: skip
+        return {**result.document, "counterexamples": by_cause(listed, subjects.traced, subjects.chosen)}
 
     return work
 
@@ -223,7 +227,7 @@ class Application:
         return {
             **system_document(self.subjects),
             "beside": self.beside,
-            "counterexamples": examples,
+            "counterexamples": by_cause(examples, self.subjects.traced, self.subjects.chosen),
             "report": self.opened.document,
             "most_states": MOST_STATES,
             "most_nodes": MOST_NODES,

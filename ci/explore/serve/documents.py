@@ -24,8 +24,9 @@ from kraftcheck.solvers.drawings.drawing import (
     legend_of,
     nearest_initial,
     set_beside,
+    with_strip,
 )
-from kraftcheck.solvers.drawings.svg import STYLE, svg
+from kraftcheck.solvers.drawings.svg import STYLE, folded, svg
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import TraceStep
@@ -217,7 +218,7 @@ def _starts(program: Program) -> list[str]:
 
 
 def _texts(state: Any) -> dict[str, str]:
-    return {name: show(value, name) for name, value in fields(state).items()}
+    return {name: show(value) for name, value in fields(state).items()}
 
 
 def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, other: Other | None) -> dict[str, Any]:
@@ -234,7 +235,7 @@ def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, othe
     if other is not None:
         followed, stopped = other.paths.follow(last.initial, last.steps)
         drawn = set_beside(drawn, other.paths.columns(followed), stopped, other.chosen.rules or "")
-    column = drawn.columns[at]
+    column, shut = drawn.columns[at], folded(drawn, at)
     return {
         "start": last.start,
         "steps": [step_of(last.program, instance) for instance in last.instances],
@@ -248,7 +249,8 @@ def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, othe
         ],
         "deadlock": here.deadlock,
         "actions": _actions(here),
-        "svg": svg(drawn).replace(f"<style>{STYLE}</style>\n", ""),  # the page's policy allows no style inside
+        "folded": shut,
+        "svg": svg(drawn, shut).replace(f"<style>{STYLE}</style>\n", ""),  # the page's policy allows no style inside
         "other": None if drawn.other is None else _other(drawn.other, at),
         "again": None if drawn.cycle is None else drawn.cycle.start,
     }
@@ -258,7 +260,8 @@ def _drawing(subjects: Subjects, sessions: Sequence[Session]) -> Drawing:
     """The path as it is drawn, with every property that fails at each step."""
     paths, strip = subjects.paths, tuple(subjects.paths.legend.strip)
     title, drawn = subjects.chosen.title(), paths.columns(sessions)
-    return Drawing(title, "path", "", paths.lanes, strip, drawn, cycle=_cycle(sessions))
+    path = Drawing(title, "path", "", paths.lanes, strip, drawn, cycle=_cycle(sessions))
+    return path if strip else with_strip(path)
 
 
 def _cycle(sessions: Sequence[Session]) -> DrawnCycle | None:

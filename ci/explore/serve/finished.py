@@ -8,11 +8,14 @@ from typing import Any
 
 from attrs import field, frozen
 
+from kraftcheck.ci.conformance.findings.causes import record
 from kraftcheck.ci.explore.trace import load, replayed
 from kraftcheck.ci.run.result import REPORT, TRACE
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.files import check_named, parse_json, read_json
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.rules.ruleset import RuleSet, variants
+from kraftcheck.properties.register.findings import BY_ID, SEVERITIES
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.stepping.session import Session, StepRefused
@@ -235,6 +238,37 @@ def counterexample(path: Path, program: Program) -> dict[str, Any]:
         "name": name, "property": recipe.property, "shortest": recipe.shortest, "cycle": cycle,
         "start": session.start, "steps": steps,
     }  # fmt: skip
+
+
+def by_cause(examples: Sequence[dict[str, Any]], program: Program, chosen: Subject) -> list[dict[str, Any]]:
+    """The counterexamples with the sentence of each and its cause, those of one cause together.
+
+    Causes that cost most come first, unknown ones last; of one cause the shortest trace does.
+    """
+    sentences = {claim.id: claim.sentence for claim in program.claims}
+    known = {one["property"]: _cause(chosen, one["property"]) for one in examples}
+    ranks = {cause["name"]: (cause["rank"], len(known)) for cause in known.values()}
+    for one in examples:
+        name, length = known[one["property"]]["name"], len(one.get("steps", ()))
+        ranks[name] = min(ranks[name], (ranks[name][0], length))
+    listed = [
+        {**one, "sentence": sentences.get(one["property"], ""), "cause": known[one["property"]]} for one in examples
+    ]
+    return sorted(listed, key=lambda one: (
+        "fault" in one, ranks[one["cause"]["name"]], one["cause"]["name"], len(one.get("steps", ())),
+    ))  # fmt: skip
+
+
+def _cause(chosen: Subject, claim: str) -> dict[str, Any]:
+    """What breaks a property, and what that costs; without a name where nothing that is recorded does."""
+    rules, cell = chosen.setting.rules, (chosen.name, chosen.setting.scope)
+    names = record().alone_in(rules, cell, claim) if isinstance(rules, RuleSet) else []
+    finding = next((BY_ID[name] for name in names if name in BY_ID), None)
+    if finding is not None:
+        rank = [*SEVERITIES].index(finding.severity)
+        return {"name": finding.id, "title": finding.title, "costs": SEVERITIES[finding.severity], "rank": rank}
+    title = variants()[names[0]].metadata["text"] if names else ""
+    return {"name": names[0] if names else "", "title": title, "costs": "", "rank": len(SEVERITIES) + (not names)}
 
 
 def _cycle(program: Program, recipe: itf.Recipe) -> dict[str, Any] | None:

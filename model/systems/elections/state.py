@@ -248,14 +248,14 @@ def layout(setting: Setting) -> Elections:
     brokers, dirs = setting["brokers"], setting["directories"]
     if brokers == ANY:
         return _layout_of_any(dirs)
-    broker, some = ints(NO_LEADER, brokers - 1), BrokerSet(subset_of(brokers))
+    some = BrokerSet(subset_of(brokers))
     return Elections(
-        replicas=Replicas((broker,) * brokers),
+        replicas=Replicas((ints(NO_LEADER, brokers - 1),) * brokers),
         directories=DirectoryMap((ints(0, FIRST_LOCAL + dirs - 1),) * brokers),
         isr=some, elr=some,
         last_known_elr=AtMostOne(ints(EMPTY, brokers - 1)),
         removing=some, adding=some,
-        leader=broker, recovering=truth(),
+        leader=ints(NO_LEADER, brokers - 1, none=NO_LEADER), recovering=truth(),
         registered=some, fenced=some, shutting_down=some,
         online_dirs=(BrokerSet(subset_of(dirs)),) * brokers,
         min_insync_replicas=ints(1, brokers),
@@ -265,11 +265,11 @@ def layout(setting: Setting) -> Elections:
 
 def _layout_of_any(dirs: int) -> Elections:
     """The domain of each field for any number of brokers."""
-    broker, some = counter(NO_LEADER), some_set()
+    some = some_set()
     return Elections(
         replicas=some_replicas(), directories=some_directories(dirs),
         isr=some, elr=some, last_known_elr=AtMostOne(counter(EMPTY)), removing=some, adding=some,
-        leader=broker, recovering=truth(), registered=some, fenced=some, shutting_down=some,
+        leader=counter(NO_LEADER, none=NO_LEADER), recovering=truth(), registered=some, fenced=some, shutting_down=some,
         online_dirs=directories_by_broker(dirs), min_insync_replicas=counter(1),
         unclean_election=truth(), elr_enabled=truth(),
     )  # fmt: skip

@@ -49,7 +49,7 @@ def layout(setting: Setting, left: ReplicationBudgets, reply: Reply) -> Replicat
     some, epoch, minimum = elections.some_set(), ints(0, epochs, cap=LAST_EPOCH), counter(1)
     offset, known = ints(0, setting["records"]), ints(UNKNOWN, setting["records"])
     log = Log((ints(VACANT, epochs + 1),) * setting["records"])
-    kept: tuple[Any, ...] = (counter(NO_LEADER), some, minimum)
+    kept: tuple[Any, ...] = (counter(NO_LEADER, none=NO_LEADER), some, minimum)
     history = [(domain,) * (epochs + 1) for domain in kept]
     if unbounded(setting):
         epoch, offset, known = counter(), counter(), counter(UNKNOWN)

@@ -95,7 +95,7 @@ def layout(setting: Setting) -> Replication:
     brokers, records, epochs = setting["brokers"], setting["records"], setting["epochs"]
     some, epoch = BrokerSet(subset_of(brokers)), counter() if unbounded(setting) else ints(0, epochs, cap=LAST_EPOCH)
     offset, known = (counter(), counter(UNKNOWN)) if unbounded(setting) else (ints(0, records), ints(UNKNOWN, records))
-    someone, never = ints(NO_LEADER, brokers - 1), ints(UNKNOWN, UNKNOWN)
+    someone, never = ints(NO_LEADER, brokers - 1, none=NO_LEADER), ints(UNKNOWN, UNKNOWN)
     log = Log((ints(VACANT, epochs + 1),) * records)
     if unbounded(setting):
         log = EndlessLog(endless(VACANT, UNBOUNDED), counter())
@@ -131,9 +131,9 @@ def layout(setting: Setting) -> Replication:
 def _reply(setting: Setting) -> Reply:
     """The domain of a late reply: one value where none may be late."""
     if not late_replies(setting):
-        nobody, zero = ints(NO_LEADER, NO_LEADER), ints(0, 0)
+        nobody, zero = ints(NO_LEADER, NO_LEADER, none=NO_LEADER), ints(0, 0)
         return Reply(nobody, nobody, zero, zero, ints(UNKNOWN, UNKNOWN), cut_end=zero, watermark=zero, sent=Log(()))
-    someone, offset = ints(NO_LEADER, setting["brokers"] - 1), ints(0, setting["records"])
+    someone, offset = ints(NO_LEADER, setting["brokers"] - 1, none=NO_LEADER), ints(0, setting["records"])
     entry = setting["epochs"] + 1
     return Reply(
         someone, someone, ints(0, setting["epochs"], cap=LAST_EPOCH), offset, ints(UNKNOWN, entry), cut_end=offset,

@@ -95,7 +95,7 @@ def layout(setting: Setting) -> Sessions:
         silence=ints(NOT_HEARD_OF, setting["patience"] + 1), registration=ints(0, LAG), shutdown=ints(0, LAG),
         passed=BrokerSet(subset_of(brokers)),
     )  # fmt: skip
-    return Sessions((peer,) * brokers, ints(NO_LEADER, brokers - 1))
+    return Sessions((peer,) * brokers, ints(NO_LEADER, brokers - 1, none=NO_LEADER))
 
 
 def initial(setting: Setting) -> list[Sessions]:

@@ -139,9 +139,10 @@ def layout(setting: Setting) -> Recovery:
         truth(), truth(), ints(-1, epochs), ints(-1, epochs), ints(-1, length.hi), incarnation=incarnation
     )
     partition = Recovered(
-        isr=BrokerSet(subset_of(brokers)), elr=BrokerSet(subset_of(brokers)), leader=ints(NO_LEADER, last),
+        isr=BrokerSet(subset_of(brokers)), elr=BrokerSet(subset_of(brokers)),
+        leader=ints(NO_LEADER, last, none=NO_LEADER),
         epoch=epoch, committed=held, replicas=(Replica(epoch, epoch, length, held, truth()),) * brokers,
-        answers=(answer,) * brokers, candidates=BrokerSet(subset_of(brokers)), chosen=ints(NOBODY, last),
+        answers=(answer,) * brokers, candidates=BrokerSet(subset_of(brokers)), chosen=ints(NOBODY, last, none=NOBODY),
         chosen_in=incarnation, recovering=truth(), asked_at=epoch, result=ints(PENDING, UNSERVED), led=truth(),
     )  # fmt: skip
     return Recovery(

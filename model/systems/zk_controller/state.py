@@ -241,7 +241,7 @@ def layout(setting: Setting) -> ZkController:
     """The domain of each field; what no budget can change has one value."""
     brokers, partitions = setting["brokers"], setting["partitions"]
     some, moves = BrokerSet(subset_of(brokers)), bool(setting["reassignments"])
-    decision = Decision(ints(0, versions(setting)), ints(NO_LEADER, brokers - 1), some)
+    decision = Decision(ints(0, versions(setting)), ints(NO_LEADER, brokers - 1, none=NO_LEADER), some)
     replica = Replica(decision, truth(), decision)
     broker = Broker(truth(), truth(), ints(STARTING, AWAKE), (replica,) * partitions)
     nobody, partition = only(BrokerSet()), Partition(
@@ -260,7 +260,7 @@ def layout(setting: Setting) -> ZkController:
 
 def _memory(setting: Setting) -> Controller:
     brokers, partitions, last = setting["brokers"], setting["partitions"], versions(setting)
-    some, someone = BrokerSet(subset_of(brokers)), ints(NO_LEADER, brokers - 1)
+    some, someone = BrokerSet(subset_of(brokers)), ints(NO_LEADER, brokers - 1, none=NO_LEADER)
     moves = bool(setting["reassignments"])
     return Controller(
         present=truth(), unread=truth(), working=truth(), wrote=truth(), live=some,

@@ -188,13 +188,13 @@ def layout(setting: Setting) -> ZkJbod:
     """The domain of each field."""
     brokers, partitions, directories = setting["brokers"], setting["partitions"], setting["directories"]
     disks, parts, some = (BrokerSet(subset_of(n)) for n in (directories, partitions, brokers))
-    place, asked = ints(NONE, directories - 1), (parts,) * brokers
+    place, asked = ints(NONE, directories - 1, none=NONE), (parts,) * brokers
     host = Host(
         truth(), disks, disks, disks, disks, logs=(place,) * partitions, spoiled=parts, stage=ints(IDLE, NODE_READ),
         directory=place,
-        partition=ints(NONE, partitions - 1), lost=parts, copy=asked, job=disks, cleaning=place,
+        partition=ints(NONE, partitions - 1, none=NONE), lost=parts, copy=asked, job=disks, cleaning=place,
     )  # fmt: skip
-    partition = Partition(ints(NONE, brokers - 1), some, some, some, some, busy=truth())
+    partition = Partition(ints(NONE, brokers - 1, none=NONE), some, some, some, some, busy=truth())
     return ZkJbod(
         (host,) * brokers, (partition,) * partitions, asked, Controller(truth(), asked, asked),
         budget_domains(ZkJbodBudgets, setting),

@@ -303,7 +303,7 @@ def test_list_shows_the_way_out() -> None:
     (found,) = [claim for claim in ran if claim["id"] == "unclean-leader-returns"]
     assert (found["kind"], found["by"]) == ("recovers", {"balance_timer": {}, "unclean_timer": {}})
     assert found["sentence"] == "where unclean election is allowed, a live replica gives a live leader"
-    assert "(by" in kraftcheck("list", "elections").out
+    assert "(by" in kraftcheck("list", "elections", "--properties").out
 
 
 WALKING = "tests.solvers.search.orders.ports:WALKING"
@@ -522,6 +522,6 @@ def test_the_function_judges_liveness() -> None:
 
 def test_list_shows_what_is_fair() -> None:
     """`list` says of a liveness property what it takes to be fair."""
-    told = " ".join(kraftcheck("list", NAME).out.split())
+    told = " ".join(kraftcheck("list", NAME, "--properties").out.split())
     assert "The lift comes to the top. (under WF(up), WF(down), WF(ring), SF(ring))" in told
     assert weak_fairness("a", "b", each=["x"], having={"y": (1, 2)}).text == "WF(a or b(each x, y=1 or 2))"

@@ -120,7 +120,7 @@ def test_a_frame_tells_what_traces_print() -> None:
                 assert told[name] == [*parts[name]], name
             assert told["online_dirs"] == [[*one] for one in parts["online_dirs"]]
             assert told["directories"] == [text.split(":")[1] for text in str(parts["directories"]).split()]
-            assert show(parts["leader"], "leader") == str(told["leader"]).lower()
+            assert show(parts["leader"]) == str(told["leader"]).lower()
             assert (told["recovering"], told["min_insync_replicas"]) == (state.recovering, state.min_insync_replicas)
 
 

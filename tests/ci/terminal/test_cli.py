@@ -15,6 +15,7 @@ import pytest
 from kraftcheck.ci.explore import command as explore
 from kraftcheck.ci.run import questions
 from kraftcheck.ci.systems import subject as settings
+from kraftcheck.ci.systems.lookup import every_property
 from kraftcheck.ci.terminal.commands import COMMANDS
 from kraftcheck.model.rules.ruleset import PRESETS, RELEASES, variants
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
@@ -92,6 +93,16 @@ def test_list_system_names_its_parts() -> None:
     assert all(f"  {scope}: " in out for scope in ELECTIONS.scopes)
     assert "leader-active" in out
     assert "shows-elr-election" in out
+    assert f"({len(names := every_property('elections', ELECTIONS))}; --properties shows" in out
+    assert all(name in out for name in names)
+    assert out.count("\n") < 40, "it fits a screen"
+
+
+def test_list_shows_properties_when_they_are_asked_for() -> None:
+    """`list SYSTEM --properties` has the sentence, the source and the refuting variants of each; it takes a system."""
+    out = kraftcheck("list", "elections", "--properties").out
+    assert "refuted by  reassignment-repeats-replicas\n" in out
+    assert kraftcheck("list", "--properties").err.startswith("kraftcheck: --properties is of one system; name it")
 
 
 def test_list_shows_a_users_system() -> None:

@@ -10,6 +10,7 @@ import kraftcheck as kc
 
 REPLICAS, BALLOTS, SLOTS, MAJORITY = range(3), (1, 2), range(2), 2
 NONE, NOBODY, ONE = 0, -1, {"r": range(3)}
+SOMEBODY = kc.ints(NOBODY, 2, none=NOBODY)
 
 
 class Command(kc.Enum):
@@ -309,7 +310,7 @@ TWO = kc.IntSet(kc.subset_of(2))
 MULTI_PAXOS = kc.System(
     name="multi-paxos",
     summary="A replicated log.",
-    layout=Cluster((Replica(kc.ints(NOBODY, 2), kc.truth(), BALLOT, BALLOT, BALLOT, (SLOT,) * 2, kc.truth()),) * 3,
+    layout=Cluster((Replica(SOMEBODY, kc.truth(), BALLOT, BALLOT, BALLOT, (SLOT,) * 2, kc.truth()),) * 3,
                    (Sent.domain(),) * 3, TWO, kc.IntSet(kc.subset_of(3)), Events.domain(Event.domain(), 4)),
     initial=[Cluster((Replica(NOBODY, False, 0, NONE, NONE, (Slot(),) * 2),) * 3, (Sent.of([]),) * 3, kc.IntSet(),
                      kc.IntSet.of(COMMANDS), Events.of([], 4))],

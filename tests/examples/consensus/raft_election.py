@@ -10,6 +10,7 @@ import kraftcheck as kc
 from kraftcheck import network
 
 SERVERS, LAST, NOBODY = range(3), 2, -1
+SOMEBODY = kc.ints(NOBODY, 2, none=NOBODY)
 TERMS = range(1, LAST + 1)
 
 
@@ -90,7 +91,7 @@ def raft(last: int = LAST, *, forgetful: bool = False) -> kc.System:
     return kc.System(
         name="raft-election",
         summary="Raft's election of a leader.",
-        layout=Servers((kc.ints(0, LAST),) * 3, (Role.domain(),) * 3, (kc.ints(NOBODY, 2),) * 3, Sent.domain()),
+        layout=Servers((kc.ints(0, LAST),) * 3, (Role.domain(),) * 3, (SOMEBODY,) * 3, Sent.domain()),
         initial=[Servers((0,) * 3, (Role.FOLLOWER,) * 3, (NOBODY,) * 3, Sent.of([]))],
         actions=[
             kc.Action("restart", restart, None, one),

@@ -17,6 +17,7 @@ from kraftcheck.model.language.layout import (
     Layout,
     LayoutError,
     Range,
+    ints,
     leaves,
     rebuild,
     subset_of,
@@ -165,3 +166,16 @@ def test_a_field_of_one_value_never_starts_a_word() -> None:
     layout = Layout((Range(0, (1 << 32) - 1), Range(0, (1 << 32) - 1), Range(7, 7)))
     assert layout.words == 1
     assert layout.unpack(layout.pack((1, 2, 7))) == (1, 2, 7)
+
+
+def test_a_domain_says_which_number_is_nothing() -> None:
+    """Where the domain says none, -1 reads `none`; elsewhere it is -1, whatever a field is called."""
+    layout = Layout((ints(-1, 2, none=-1), ints(-1, 2)))
+    assert tuple(map(str, layout.unpack(layout.pack((-1, -1))))) == ("none", "-1")
+    assert layout.unpack(layout.pack((-1, 0))) == (-1, 0)
+
+
+def test_no_other_number_is_nothing() -> None:
+    """Expressions write -1 as `none`, so a domain with another number is refused."""
+    with pytest.raises(LayoutError, match=r"a domain's none is 0; it takes -1, as expressions do"):
+        ints(0, 2, none=0)

@@ -21,7 +21,7 @@ from kraftcheck.ci.logs.format.read import SkipCount, find, read_compact
 from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.ci.logs.report import ReplayOptions, event_kind
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.model.language.layout import DomainError
+from kraftcheck.model.language.layout import DomainError, Layout
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.drawings.drawing import (
@@ -34,9 +34,10 @@ from kraftcheck.solvers.drawings.drawing import (
     legend_of,
     mermaid,
     with_other_rules,
+    with_strip,
 )
 from kraftcheck.solvers.drawings.log import BROKER_STATES, GONE, PARTITION, LogDrawing
-from kraftcheck.solvers.drawings.svg import action_lines, svg
+from kraftcheck.solvers.drawings.svg import action_lines, folded, svg
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.logs.explain.explain import ReplayedBatch
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
@@ -57,10 +58,10 @@ def walk(system: System, rules: str | None, steps: tuple[tuple[str, dict[str, An
     chosen = subject(system, None, {}, rules)
     actions = {action.name: action for action in chosen.system.actions(chosen.setting)}
     initial = state = next(iter(chosen.system.initial(chosen.setting)))
-    taken = []
+    layout, taken = Layout(chosen.system.layout(chosen.setting)), []
     for name, arguments in steps:
         outcome = actions[name].outcome(state, arguments)
-        state = outcome.state
+        state = layout.named(outcome.state)
         taken.append(TraceStep(name, arguments, state, outcome.event))
     return Trace(initial, tuple(taken), "leader-active", "always")
 
@@ -154,6 +155,31 @@ def test_a_system_without_a_legend_has_lanes_of_its_arguments() -> None:
     assert lanes[0] == "system"
     assert len(lanes) == 4
     assert set(legend.arrows) == {action.name for action in chosen.system.actions(chosen.setting)}
+
+
+def test_a_system_without_a_legend_shows_what_changes() -> None:
+    """The fields that some step changes stand above the lanes, by their paths; of one state all fields do."""
+    picture = lasso("weak", "bell")
+    changed = {change.name for column in picture.columns for change in column.changes}
+    assert {*picture.labels} == changed != {*picture.columns[0].state}
+    assert all(column.strip == tuple(column.state[name] for name in picture.labels) for column in picture.columns)
+    alone = with_strip(evolve(picture, columns=picture.columns[:1], labels=(), cycle=None))
+    assert alone.labels == tuple(picture.columns[0].state)
+
+
+def test_a_long_trace_is_folded_where_nothing_matters() -> None:
+    """Far from the ends, the first failure, the cycle, other rules and the step in view, steps are slivers."""
+    short = lasso("weak", "bell")
+    assert folded(short) == {}
+    columns = tuple(evolve(short.columns[0], number=number) for number in range(401))
+    long = evolve(short, columns=(*columns[:100], evolve(columns[100], failing=("bell",)), *columns[101:]), cycle=None)
+    shut = folded(long, at=200)
+    assert {*range(401)} - {*shut} == {*range(4), *range(97, 104), *range(197, 204), *range(397, 401)}
+    assert [text for text in shut.values() if text] == ["93 steps", "93 steps", "193 steps"]
+    whole, closed = (float(ElementTree.fromstring(svg(long, some)).attrib["width"]) for some in ({}, shut))
+    assert closed < whole / 10
+    assert "<summary>all 400 steps</summary>" in html(long)
+    assert "<summary>" not in html(short)
 
 
 def test_other_rules_go_otherwise_at_a_step() -> None:
@@ -332,7 +358,7 @@ def test_a_sequence_diagram_loops() -> None:
     """The steps of the cycle are in a `loop` of Mermaid; a halt has a note and no empty loop."""
     told = [line.strip() for line in mermaid(lasso("weak", "bell")).splitlines()]
     begin, end = told.index("loop for ever"), told.index("end")
-    assert [line.rpartition(" ")[2] for line in told[begin + 1 : end]] == ["up()", "up()", "up()", "down()"]
+    assert [line.rpartition(" ")[2] for line in told[begin + 1 : end] if "(" in line] == [*["up()"] * 3, "down()"]
     assert "<br/>fair: ".join([AGAIN, *FAIR]) in told[-1]
     halt = mermaid(lasso("idle", "up"))
     assert "loop" not in halt

@@ -45,7 +45,7 @@ class Cluster:
 
 
 LAYOUT = Cluster(
-    leader=ints(NO_LEADER, 2), epoch=ints(0, 5), recovering=truth(),
+    leader=ints(NO_LEADER, 2, none=NO_LEADER), epoch=ints(0, 5), recovering=truth(),
     isr=BrokerSet(subset_of(3)), elr=BrokerSet(subset_of(3)),
     replicas=Replicas((ints(NO_LEADER, 2),) * 3), last=AtMostOne(ints(EMPTY, 2)),
     ends=(ints(0, 4),) * 3, dirs=(BrokerSet(subset_of(2)),) * 3,

@@ -13,6 +13,7 @@ from itf_py import trace_from_json
 
 from kraftcheck.ci.run.result import REPORT
 from kraftcheck.ci.terminal.files import MARK
+from kraftcheck.model.language.layout import Nothing
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace as traced
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -223,8 +224,11 @@ def test_unwritable_out_is_refused(tmp_path: Path) -> None:
 
 def test_values_are_shown_in_few_words() -> None:
     """Truths are yes and no, a leader of -1 is none, records and tuples show their parts."""
-    assert (show(True), show(-1, "leader"), show(-1, "offset")) == ("yes", "none", "-1")
+    assert (show(True), show(Nothing(-1)), show(-1)) == ("yes", "none", "-1")
     assert show((1, False)) == "[1, no]"
     assert show(toys.Edge(1, 2)) == "(source=1, target=2)"
-    assert call("follow", {"edge": toys.Edge(1, 2), "leader": -1}) == "follow(edge=(source=1, target=2), leader=none)"
+    assert (
+        call("follow", {"edge": toys.Edge(1, 2), "leader": Nothing(-1)})
+        == "follow(edge=(source=1, target=2), leader=none)"
+    )
     assert call("tick", {}) == "tick()"

@@ -1,7 +1,7 @@
 // Addresses: which system, initial state, steps (the number of the action, and of each argument's value), step in view.
 
 const NUMBERS = /^\d+(\.\d+)*(_\d+(\.\d+)*)*$/;
-const VIEWS = ["steps", "graph", "charts", "search"];
+export const VIEWS = ["steps", "counterexamples", "graph", "charts", "search"];
 
 export function addressOf(place) {
   const parts = new URLSearchParams({ of: place.of, start: place.start });

@@ -1,5 +1,6 @@
 // Charts of a finished run, or of an exploration in the background: levels, actions, guard coverage, verdicts.
 
+import { found } from "./counterexamples.js";
 import { count, html } from "./element.js";
 import { go } from "./places.js";
 import { ask, follow } from "./server.js";
@@ -25,25 +26,30 @@ function controls() {
   return html`<form onSubmit=${(event) => { event.preventDefault(); explore(); }}><p class="controls">
     <label>at most <input type="number" id="chart-states" min="1" max=${store.system.most_states} value=${states} required
       onChange=${(event) => updatePart("charts", { states: Number(event.target.value) })} /> states</label>
-    <button disabled=${job?.state === "running"}>explore</button></p></form>${jobLine(job)}`;
+    <button class="primary" disabled=${job?.state === "running"}>explore</button></p></form>${jobLine(job)}`;
 }
 
-function bar(share) { return html`<svg width="240" height="12" aria-hidden="true"><rect class="fill" width=${Math.max(1, 240 * share)} height="12" /></svg>`; }
+function bar(share) { return html`<svg viewBox="0 0 240 12" preserveAspectRatio="none" aria-hidden="true"><rect class="fill" width=${Math.max(1, 240 * share)} height="12" /></svg>`; }
 
-function bars(title, rows, note) {
-  return html`<section><h3>${title}</h3>${note && html`<p>${note}</p>`}<table class="bars"><tbody>${rows.map(([name, value, share]) => html`
+function bars(title, rows) {
+  return html`<section><h3>${title}</h3><table class="bars"><tbody>${rows.map(([name, value, share]) => html`
     <tr key=${name}><th scope="row">${name}</th><td class="number">${value.toLocaleString("en")}</td><td class="wide">${bar(share)}</td></tr>`)}</tbody></table></section>`;
 }
 
-function levels(report) {
-  const most = Math.max(...report.states.levels);
-  return bars("States by level", report.states.levels.map((states, depth) => [String(depth), states, states / most]));
+function scaled(title, rows) {
+  const size = (value) => (store.charts.logarithmic ? Math.log1p(value) : value);
+  const most = Math.max(1, ...rows.map(([, value]) => size(value)));
+  return bars(title, rows.map(([name, value]) => [name, value, size(value) / most]));
 }
 
-function fired(report) {
-  const rows = Object.entries(report.fired).sort((a, b) => b[1] - a[1]);
-  const most = Math.log1p(Math.max(...rows.map((row) => row[1])));
-  return bars("Transitions by action", rows.map(([name, times]) => [name, times, most ? Math.log1p(times) / most : 0]), "The bars are logarithmic.");
+const levels = (report) => scaled("States by level", report.states.levels.map((states, depth) => [String(depth), states]));
+
+const fired = (report) => scaled("Transitions by action", Object.entries(report.fired).sort((a, b) => b[1] - a[1]));
+
+function scale() {
+  const { logarithmic } = store.charts;
+  return html`<p class="controls" role="group" aria-label="bars">bars ${[["linear", false], ["logarithmic", true]].map(([name, value]) => html`
+    <label key=${name}><input type="radio" name="scale" checked=${logarithmic === value} onChange=${() => updatePart("charts", { logarithmic: value })} /> ${name}</label>`)}</p>`;
 }
 
 function coverage(report) {
@@ -59,21 +65,30 @@ function coverage(report) {
 
 const WORST_FIRST = ["refuted", "incomplete", "unknown", "vacuous", "holds"];
 
-function exampleButton(report, id) {
-  const way = report.counterexamples?.[id];
-  return way && html`<button onClick=${() => go({ ...way, view: "steps" })}>open</button>`;
+function exampleButton(id) {
+  const way = found().find((one) => one.property === id && !one.fault);
+  return way && html`<button onClick=${() => go({ start: way.start, steps: way.steps, view: "steps" })}>open</button>`;
 }
 
+function verdictRows(rows) {
+  const told = Object.fromEntries(store.system.properties.map((claim) => [claim.id, claim.sentence]));
+  return html`<table class="verdicts"><tbody>${rows.map((one) => html`<tr key=${one.id}>
+    <th scope="row">${one.id}<p>${told[one.id]}</p></th><td class=${one.verdict === "refuted" ? "fails" : one.verdict}>${one.verdict}</td>
+    <td>${one.detail} ${exampleButton(one.id)}</td></tr>`)}</tbody></table>`;
+}
+
+// What does not hold is in view, the worst first; the rest is folded.
 function verdicts(report) {
-  const rows = [...report.properties].sort((a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict));
-  return html`<section><h3>Verdicts</h3><table><tbody>${rows.map((one) => html`<tr key=${one.id}>
-    <th scope="row">${one.id}</th><td class=${one.verdict === "refuted" ? "fails" : one.verdict}>${one.verdict}</td>
-    <td>${one.detail} ${exampleButton(report, one.id)}</td></tr>`)}</tbody></table></section>`;
+  const rank = (one) => WORST_FIRST.indexOf(one.verdict);
+  const rows = [...report.properties].sort((a, b) => rank(a) - rank(b));
+  const [faulty, holding] = [rows.filter((one) => one.verdict !== "holds"), rows.filter((one) => one.verdict === "holds")];
+  return html`<section><h3>Verdicts</h3>${faulty.length > 0 && verdictRows(faulty)}
+    <details open=${!faulty.length}><summary>${count(holding.length, "property")} ${holding.length === 1 ? "holds" : "hold"}</summary>${verdictRows(holding)}</details></section>`;
 }
 
 export function charts() {
   const { report } = store.charts;
   return html`<section class="charts"><h2>The whole space</h2>${controls()}
     ${report && html`<p>${count(report.states.distinct, "distinct state")}, ${report.states.generated.toLocaleString("en")} generated, depth ${report.states.depth}${report.complete ? "" : `; incomplete: ${report.cut}`}</p>
-      <div class="panels">${levels(report)}${fired(report)}${coverage(report)}${verdicts(report)}</div>`}</section>`;
+      <div class="halves">${verdicts(report)}<div>${scale()}${levels(report)}${fired(report)}${coverage(report)}</div></div>`}</section>`;
 }

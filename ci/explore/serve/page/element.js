@@ -6,4 +6,4 @@ import { h } from "./preact.mjs";
 export { render } from "./preact.mjs";
 export const html = htm.bind(h);
 
-export const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+export const count = (number, noun) => `${number.toLocaleString("en")} ${number === 1 ? noun : noun.replace(/y$/, "ie").concat("s")}`;

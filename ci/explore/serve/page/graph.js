@@ -9,16 +9,22 @@ const COLUMN = 110, ROW = 24, RADIUS = 6, MARGIN = 40, LABELLED = 150, LISTED = 
 
 const placeKey = () => JSON.stringify([store.place.start, store.place.steps, store.place.at]);
 
+// Draws what is around the state in view, once for each: when the view is opened, and when the path goes on.
+export function redraw() {
+  const { busy, of } = store.graph;
+  if (!busy && of !== placeKey()) draw();
+}
+
 async function draw() {
   const { start, steps, at } = store.place;
   const { limit, fields } = store.graph;
-  updatePart("graph", { busy: true });
+  updatePart("graph", { busy: true, of: placeKey() });
   try {
     const drawn = await ask("graph", { start, steps: steps.slice(0, at), limit, fields });
-    updatePart("graph", { drawn, of: placeKey(), selected: null, busy: false });
+    updatePart("graph", { drawn, selected: null, busy: false });
     update({ error: "" });
   } catch (error) {
-    updatePart("graph", { busy: false });
+    updatePart("graph", { drawn: null, busy: false });
     update({ error: error.message });
   }
 }
@@ -35,7 +41,7 @@ function controls() {
   return html`<form onSubmit=${(event) => { event.preventDefault(); draw(); }}>
     <p class="controls"><label>nearest states <input type="number" id="graph-limit" min="1" max=${system.most_nodes} value=${graph.limit} required
       onChange=${(event) => updatePart("graph", { limit: Number(event.target.value) })} /></label>
-      <button disabled=${graph.busy}>${graph.busy ? "drawing" : "draw"}</button></p>
+      <button class="primary" disabled=${graph.busy}>draw</button></p>
     <details><summary>join states that agree in: ${graph.fields.join(", ") || "everything"}</summary>
       <label class="filter">filter <input type="search" value=${graph.filter}
         onInput=${(event) => updatePart("graph", { filter: event.target.value })} /></label>
@@ -49,7 +55,7 @@ function geometry(nodes) {
   const right = Math.max(...nodes.map((node) => node.x));
   const labelled = nodes.length <= LABELLED;
   const texts = labelled ? nodes.map(label) : [];
-  const widest = Math.max(0, ...texts.map((text) => text.length)) * 6;
+  const widest = Math.max(0, ...texts.map((text) => text.length)) * 7.2;
   const column = labelled ? Math.max(COLUMN, widest + 40) : COLUMN / 2;
   return {
     labelled, width: right * column + 2 * MARGIN + widest, height: (bottom - top) * ROW + 2 * MARGIN,
@@ -162,15 +168,25 @@ function list(drawn) {
   </tbody></table>${drawn.nodes.length > LISTED && html`<p>and ${drawn.nodes.length - LISTED} more</p>`}</details>`;
 }
 
+const LEGEND = [
+  ["first", "the state in view"], ["", "every property holds"], ["broken", "one fails, of joined states in one of them"],
+  ["breaking", "a step from there fails one"], ["open", "more states follow"],
+];
+
+function legend() {
+  return html`<ul class="legend">${LEGEND.map(([kind, text]) => html`<li><svg width="18" height="18" aria-hidden="true">
+    <g class=${`node ${kind}`} transform="translate(9 9)"><circle r=${RADIUS} /></g></svg> ${text}</li>`)}</ul>`;
+}
+
 export function graph() {
-  const { drawn, of, zoom } = store.graph;
-  const current = drawn && of === placeKey();
+  const { drawn, of, zoom, busy, limit } = store.graph;
+  const current = drawn && !busy && of === placeKey();
   return html`<section class="graph"><h2>The states that can follow</h2>${controls()}
     ${current && html`<p>${count(drawn.states, "state")} in ${count(drawn.nodes.length, "node")}: ${drawn.complete
       ? "every state that can follow" : "the nearest; more states follow where the edge of a node is dashed"}.
       ${" "}<button onClick=${() => updatePart("graph", { zoom: zoom * 1.25 })} aria-label="larger">+</button>
       ${" "}<button onClick=${() => updatePart("graph", { zoom: zoom / 1.25 })} aria-label="smaller">−</button></p>
-      <p class="legend">Green: every property holds. <span class="fails">Red: one fails, of joined states in one of them.</span> <span class="never">Orange: a step from there fails one.</span> Blue edge: the state in view.</p>
+      ${legend()}
       ${picture(drawn)}${selection(drawn)}${list(drawn)}`}
-    ${drawn && !current && html`<p>The path has changed; draw again.</p>`}</section>`;
+    ${busy && html`<p class="job">drawing the nearest ${count(limit, "state")}</p>`}</section>`;
 }

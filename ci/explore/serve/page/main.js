@@ -1,16 +1,18 @@
 // The page: header, path, and the view that is chosen; the keys.
 
 import { charts } from "./charts.js";
+import { counterexamples, found } from "./counterexamples.js";
 import { html, render } from "./element.js";
-import { graph } from "./graph.js";
-import { forward, pathView } from "./path.js";
+import { graph, redraw } from "./graph.js";
+import { forward, hereLine } from "./path.js";
 import { go, moveTo, show, undo } from "./places.js";
 import { search } from "./search.js";
 import { ask } from "./server.js";
 import { listen, store, update } from "./store.js";
 import { steps } from "./steps.js";
 
-const VIEWS = { steps, graph, charts, search };
+const VIEWS = { steps, counterexamples, graph, charts, search };
+const OF_A_STATE = ["graph", "search"];  // they say which state they are about
 const KEYS = [
   ["← →", "move along the path"], ["Home End", "its first and last state"], ["u", "undo the last step"],
   ["1 … 9", "take the first … ninth enabled action in view"], ["/", "filter the actions"],
@@ -19,20 +21,21 @@ const KEYS = [
 function header() {
   const { system } = store;
   return html`<header>
-    <h1>${system.key.split(",")[0]}</h1>
-    <p><code>${system.title}</code></p>
-    <nav aria-label="views">${Object.keys(VIEWS).map((name) => html`
-      <button key=${name} aria-current=${store.view === name ? "page" : undefined} onClick=${() => go({ view: name })}>${name}</button> `)}
+    <h1>${system.key.split(",")[0]}</h1> <p><code>${system.title}</code>${store.waiting > 0 && html` <span class="waiting">loading</span>`}</p>
+    <nav aria-label="views">${Object.keys(VIEWS).filter(isShown).map((name) => html`
+      <button class="tab" key=${name} aria-current=${store.view === name ? "page" : undefined} onClick=${() => go({ view: name })}>${name}</button> `)}
       <details class="keys"><summary>keys</summary><dl>${KEYS.map(([key, text]) => html`<dt><kbd>${key}</kbd></dt><dd>${text}</dd>`)}</dl></details>
     </nav>
   </header>`;
 }
 
+const isShown = (name) => name !== "counterexamples" || store.view === name || found().length > 0;
+
 function page() {
-  if (!store.system) return html`<p>${store.error || "loading"}</p>`;
+  if (!store.system) return html`<p>${store.error || "loading the system"}</p>`;
   return html`${header()}
     <p class="error" role="alert">${store.error}</p>
-    ${store.path && html`${pathView()} ${VIEWS[store.view]()}`}`;
+    ${store.path && html`${OF_A_STATE.includes(store.view) && hereLine()} ${VIEWS[store.view]()}`}`;
 }
 
 function markStep() {
@@ -47,8 +50,12 @@ function markStep() {
 let marked = null;
 
 function draw() {
-  render(page(), document.getElementById("page"));
-  if (store.path) markStep();
+  const main = document.getElementById("page");
+  main.setAttribute("aria-busy", String(store.waiting > 0));
+  render(page(), main);
+  if (!store.path) return;
+  markStep();
+  if (store.view === "graph") redraw();
 }
 
 const MOVES = {

@@ -1,8 +1,9 @@
-// The path: its drawing, its steps in the colours of the properties, and where other rules go otherwise.
+// The path: its steps in the colours of the properties, its drawing, and where other rules go otherwise.
 
-import { count, html } from "./element.js";
+import { examplesHere } from "./counterexamples.js";
+import { html } from "./element.js";
 import { go, moveTo, undo } from "./places.js";
-import { store } from "./store.js";
+import { store, update } from "./store.js";
 
 function otherText(path) {
   const { other, at } = path;
@@ -19,8 +20,12 @@ function mark(column, path) {
   return path.other?.divergence === column.number ? `otherwise under ${path.other.rules}` : "";
 }
 
+// A step of the path; a run of steps that are folded has one button, which shows them all.
 function stepButton(column, path) {
-  const kinds = ["step-button"];
+  const folded = store.unfolded ? undefined : path.folded[column.number];
+  if (folded === "") return "";
+  if (folded) return html`<li key=${column.number}><button class="quiet" onClick=${() => update({ unfolded: true })}>… ${folded}</button></li>`;
+  const kinds = ["quiet"];
   if (column.broken.length) kinds.push("broken");
   if (path.other?.divergence === column.number) kinds.push("divergence");
   return html`<li key=${column.number}><button class=${kinds.join(" ")} title=${mark(column, path)}
@@ -41,7 +46,7 @@ function startChoice() {
 function besideChoice() {
   const { presets, rules } = store.system;
   if (!rules) return "";
-  return html`<label>beside <input list="presets" value=${store.place.beside} placeholder="no other rules" size="28"
+  return html`<label>beside <input list="presets" value=${store.place.beside} placeholder="no other rules" size="18"
       onChange=${(event) => go({ beside: event.target.value.trim() })} /></label>
     <datalist id="presets">${presets.map((name) => html`<option value=${name} />`)}</datalist>`;
 }
@@ -51,15 +56,9 @@ function picked(event) {
   if (step) moveTo(Number(step.dataset.step));
 }
 
-function examples() {
-  const { counterexamples } = store.system;
-  if (!counterexamples.length) return "";
-  return html`<section><h2>Counterexamples</h2><ul class="examples">${counterexamples.map((one) => html`<li key=${one.name}>
-    ${one.fault ? html`<span class="fails">${one.fault}</span>`
-      : html`<button onClick=${() => go({ start: one.start, steps: one.steps, view: "steps" })}>${one.property}</button>
-        ${" "}${count(one.steps.length, "step")}${one.shortest && !one.cycle ? ", shortest" : ""}${one.cycle ? `, for ever: ${one.cycle.text}` : ""}`}
-    ${one.cycle && html`<ul>${one.cycle.fairness.map((text) => html`<li>fair: ${text}</li>`)}</ul>`}
-  </li>`)}</ul></section>`;
+// The names of the lanes stay in view where the steps are scrolled.
+function keepNames(event) {
+  event.currentTarget.querySelector(".names")?.setAttribute("transform", `translate(${event.currentTarget.scrollLeft})`);
 }
 
 // The next step of the path; after the last one of a cycle its first.
@@ -68,26 +67,34 @@ export function forward() {
   return moveTo(at === store.place.steps.length && again !== null ? again + 1 : at + 1);
 }
 
+// The state in view, as one line: what the other views are about.
+export function hereLine() {
+  const { path } = store, here = path.columns[path.at];
+  return html`<div class="here" aria-live="polite">
+    <p><strong>${here.number} ${here.action}</strong> ${path.event}</p>
+    ${here.broken.length > 0 && html`<p class="fails">fails: ${here.broken.join(", ")}</p>`}
+    ${path.deadlock && html`<p class="fails">no action is enabled, and the state is not quiescent</p>`}
+    <p class="same">${otherText(path)}</p></div>`;
+}
+
 export function pathView() {
   const { path, place } = store;
-  const here = path.columns[path.at];
-  return html`${examples()}
-    <section><h2>Path</h2>
-    <p class="controls">${startChoice()}${besideChoice()}</p>
+  const more = path.at < place.steps.length || path.again !== null;
+  return html`<section class="way" aria-label="path">
+    <p class="controls">${startChoice()}${besideChoice()}
+      <span class="moves"><button class="quiet" onClick=${undo} disabled=${path.at === 0}>undo</button>
+      <button class="quiet" onClick=${() => go({ steps: [], at: 0 })} disabled=${place.steps.length === 0}>start over</button>
+      <button onClick=${() => moveTo(path.at - 1)} disabled=${path.at === 0}>← back</button>
+      <button class=${more ? "primary" : ""} onClick=${forward} disabled=${!more}>forward →</button></span></p>
+    ${examplesHere()}
     <ol class="path" start="0">${path.columns.map((column) => stepButton(column, path))}</ol>
-    <p class="controls">
-      <button onClick=${undo} disabled=${path.at === 0}>undo</button>${" "}
-      <button onClick=${() => moveTo(path.at - 1)} disabled=${path.at === 0}>← back</button>${" "}
-      <button onClick=${forward} disabled=${path.at === place.steps.length && path.again === null}>forward →</button>${" "}
-      <button onClick=${() => go({ steps: [], at: 0 })} disabled=${place.steps.length === 0}>start over</button>
-    </p>
-    <details open><summary>drawing</summary>
-      <div class="scroll" tabindex="0" role="region" aria-label="drawing of the path" onClick=${picked}
-        dangerouslySetInnerHTML=${{ __html: path.svg }}></div></details>
-    <div aria-live="polite">
-      <p><strong>${here.number} ${here.action}</strong> ${path.event}</p>
-      ${here.broken.length > 0 && html`<p class="fails">fails: ${here.broken.join(", ")}</p>`}
-      ${path.deadlock && html`<p class="fails">no action is enabled, and the state is not quiescent</p>`}
-      <p class="same">${otherText(path)}</p>
-    </div></section>`;
+    ${hereLine()}</section>`;
+}
+
+// The drawing of the path; shut while there is nothing to draw but one state.
+export function drawing() {
+  const { path } = store;
+  return html`<details class="drawing" open=${path.columns.length > 1}><summary>drawing</summary>
+    <div class="scroll" tabindex="0" role="region" aria-label="drawing of the path" onClick=${picked} onScroll=${keepNames}
+      dangerouslySetInnerHTML=${{ __html: path.svg }}></div></details>`;
 }

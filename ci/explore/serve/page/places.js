@@ -7,11 +7,11 @@ import { store, update } from "./store.js";
 let questions = 0;
 
 function first() {
-  const opened = store.system.counterexamples.length === 1 ? store.system.counterexamples[0] : {};
+  const { counterexamples, key, beside } = store.system;
+  const opened = counterexamples.length === 1 ? counterexamples[0] : {};
   const steps = opened.steps ?? [];
-  return {
-    of: store.system.key, start: opened.start ?? 0, steps, at: steps.length, beside: store.system.beside ?? "", view: "steps",
-  };
+  const view = counterexamples.length > 1 ? "counterexamples" : "steps";
+  return { of: key, start: opened.start ?? 0, steps, at: steps.length, beside: beside ?? "", view };
 }
 
 export function go(change) {

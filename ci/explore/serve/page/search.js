@@ -39,7 +39,7 @@ export function search() {
         onInput=${(event) => updatePart("search", { expression: event.target.value })} /></label>
       <label>at most <input type="number" id="search-states" min="1" max=${store.system.most_states} value=${states} required
         onChange=${(event) => updatePart("search", { states: Number(event.target.value) })} /> states</label>
-      <button disabled=${job?.state === "running"}>search</button></p></form>
+      <button class="primary" disabled=${job?.state === "running"}>search</button></p></form>
     <p>An expression over the fields of the state, such as <code>size(isr) == 0</code>. The way that is found is a shortest one from the state in view.</p>
     ${outcome()}</section>`;
 }

@@ -1,6 +1,18 @@
 // Questions to the server; what it refuses is one line.
 
+import { store, update } from "./store.js";
+
 export async function ask(name, question) {
+  const quiet = name === "job";  // asked again and again: the job has a line of its own
+  if (!quiet) update({ waiting: store.waiting + 1 });
+  try {
+    return await answerTo(name, question);
+  } finally {
+    if (!quiet) update({ waiting: store.waiting - 1 });
+  }
+}
+
+async function answerTo(name, question) {
   let response;
   try {
     response = await fetch(`api/${name}`, {

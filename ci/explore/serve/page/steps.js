@@ -1,13 +1,14 @@
 // The step in view: what can happen next and why the rest cannot, the state, the properties.
 
 import { count, html } from "./element.js";
+import { drawing, pathView } from "./path.js";
 import { take } from "./places.js";
 import { store, update, updatePart } from "./store.js";
 
 const filterOf = (name) => store.filters[name].trim().toLowerCase();
 
 function filterField(name, label) {
-  return html`<label class="filter">${label} <input id=${`filter-${name}`} type="search" value=${store.filters[name]}
+  return html`<label class="filter"><span class="unseen">${label}</span><input id=${`filter-${name}`} type="search" placeholder="filter" value=${store.filters[name]}
     onInput=${(event) => updatePart("filters", { [name]: event.target.value })} /></label>`;
 }
 
@@ -17,7 +18,7 @@ function disabled(action, wanted) {
     .filter((group) => group.instances.length);
   const total = rows.reduce((sum, group) => sum + group.instances.length, 0);
   if (!total) return "";
-  return html`<details class="disabled"><summary>${count(total, "instance")} disabled</summary>
+  return html`<details class="disabled"><summary>${total.toLocaleString("en")} disabled</summary>
     <table><tbody>${rows.map((group) => html`<tr>
       <th scope="row">${group.instances.slice(0, 8).map((text) => html`<div>${text}</div>`)}
         ${group.instances.length > 8 && html`<div>and ${group.instances.length - 8} more</div>`}</th>
@@ -28,18 +29,21 @@ function actionRow(action, wanted) {
   const enabled = action.enabled.filter((one) => one.text.toLowerCase().includes(wanted));
   const rest = disabled(action, wanted);
   if (!enabled.length && !rest) return "";
-  return html`<li key=${action.name}><h3 class=${enabled.length ? "" : "idle"}>${action.name}</h3>
-    <div class="choices">${enabled.map((one) => html`<button class="take" key=${one.text} onClick=${() => take(one.step)}>${one.text}</button>`)}</div>
+  return html`<li key=${action.name}><h3 class=${enabled.length ? "unseen" : "idle"}>${action.name}</h3>
+    ${enabled.map((one) => html`<button class="take" key=${one.text} onClick=${() => take(one.step)}>${one.text}</button>`)}
     ${rest}</li>`;
 }
 
 function actions() {
   const wanted = filterOf("actions");
   const enabled = store.path.actions.reduce((sum, action) => sum + action.enabled.length, 0);
-  const all = [...store.path.actions].sort((a, b) => (b.enabled.length > 0) - (a.enabled.length > 0));
-  return html`<section class="actions"><h2>What can happen: ${count(enabled, "step")}</h2>
-    ${filterField("actions", "filter")}
-    <ul>${all.map((action) => actionRow(action, wanted))}</ul></section>`;
+  const can = store.path.actions.filter((action) => action.enabled.length > 0);
+  const cannot = store.path.actions.filter((action) => action.enabled.length === 0);
+  return html`<section class="actions"><div class="head"><h2>What can happen: ${count(enabled, "step")}</h2>
+    ${filterField("actions", "filter the actions")}</div>
+    <ul>${can.map((action) => actionRow(action, wanted))}</ul>
+    ${cannot.length > 0 && html`<details class="cannot"><summary>${count(cannot.length, "action")} cannot happen here</summary>
+      <ul>${cannot.map((action) => actionRow(action, wanted))}</ul></details>`}</section>`;
 }
 
 function state() {
@@ -47,10 +51,10 @@ function state() {
   const rows = store.path.state.filter((field) => field.name.toLowerCase().includes(wanted)
     && (!store.onlyChanged || field.before !== null || field.other !== null));
   const beside = store.path.other?.rules;
-  return html`<section class="state"><h2>State</h2>
-    ${filterField("state", "filter")}
+  return html`<section class="state"><div class="head"><h2>State</h2>
     <label><input type="checkbox" checked=${store.onlyChanged}
       onChange=${(event) => update({ onlyChanged: event.target.checked })} /> only what differs</label>
+    ${filterField("state", "filter the fields")}</div>
     <table><thead><tr><th scope="col">field</th><th scope="col">value</th><th scope="col">before</th>${beside && html`<th scope="col">${beside}</th>`}</tr></thead>
     <tbody>${rows.map((field) => html`<tr key=${field.name} class=${field.before === null ? "" : "changed"}>
       <th scope="row">${field.name}</th><td>${field.value}</td><td>${field.before ?? ""}</td>
@@ -77,7 +81,7 @@ function properties() {
         ${finding === "fails" && status.failing.filter((name) => name !== status.id).map((name) => html`<div class="fails">false: ${name}</div>`)}
       </dd>`)}</dl></details>`;
   });
-  return html`<section class="properties"><h2>Properties</h2>${parts}</section>`;
+  return html`<section class="properties"><h2>What breaks</h2>${parts}${drawing()}</section>`;
 }
 
-export function steps() { return html`<div class="panels">${actions()}<div class="facts">${properties()}${state()}</div></div>`; }
+export function steps() { return html`${pathView()}<div class="columns">${actions()}${state()}${properties()}</div>`; }

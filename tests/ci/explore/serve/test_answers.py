@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.explore.serve.finished import Opened, opened_run, opened_trace
-from kraftcheck.ci.systems.subject import program
+from kraftcheck.ci.explore.serve.finished import Opened, by_cause, opened_run, opened_trace
+from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.properties.register.findings import BY_ID, SEVERITIES
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.stepping.session import Session
 from tests.ci.explore.serve.asking import Server, of_system, serving
@@ -127,7 +128,8 @@ def test_the_space_is_explored_in_the_background(server: Server) -> None:
     """The report has levels, actions, coverage, verdicts, and the ways to the counterexamples, shortest."""
     job = server.finished(server.ask("explore", states=1000))
     assert (job["state"], job["result"]["complete"], job["result"]["states"]["distinct"]) == ("done", True, 10)
-    assert job["result"]["counterexamples"]["slow"] == {"start": 1, "steps": [[0, 1]]}
+    roof, slow = job["result"]["counterexamples"]
+    assert (roof["property"], slow["property"], slow["start"], slow["steps"]) == ("below-the-roof", "slow", 1, [[0, 1]])
     cut = server.finished(server.ask("explore", states=2))["result"]
     assert cut["complete"] is False
     assert "state limit 2" in cut["cut"]
@@ -196,6 +198,20 @@ def test_a_finished_run_is_opened(run: Opened) -> None:
             assert len(one["steps"]) == 1
 
 
+def test_counterexamples_are_listed_by_what_they_cost() -> None:
+    """Those of one cause are together, the shortest first; causes that cost most come first, unknown ones last."""
+    chosen = subject("elections", "tiny", {}, "kafka-4.4.0")
+    lengths = {"adding-removing-disjoint": 2, "no-such-property": 1, "leader-active": 3, "elr-within-replicas": 2}
+    ways = [{"property": name, "steps": [[0, 0]] * number} for name, number in lengths.items()]
+    listed = by_cause(ways, program(chosen), chosen)
+    assert [one["property"] for one in listed] == [
+        "elr-within-replicas", "leader-active", "adding-removing-disjoint", "no-such-property",
+    ]  # fmt: skip
+    assert [one["cause"]["costs"] for one in listed[::2]] == ["acknowledged records may be lost", SEVERITIES["stuck"]]
+    assert listed[0]["cause"]["title"] == BY_ID["ghost-elr-member"].title
+    assert (listed[0]["sentence"], listed[3]["cause"]["title"]) == ("every ELR member is a replica", "")
+
+
 def test_a_trace_is_opened(run: Opened) -> None:
     """A file of a trace alone gives the system, and one counterexample."""
     opened = opened_trace(run.traces[1], NAME)
@@ -246,10 +262,10 @@ def test_a_trace_that_does_not_fit_says_so_in_its_line(run: Opened) -> None:
     broken.write_text(run.traces[0].read_text().replace('"floor": {"#bigint": "4"}', '"floor": {"#bigint": "3"}'))
     try:
         with serving(opened_run(broken.parent, NAME)) as server:
-            first, second, _ = server.ask("system")["counterexamples"]
+            first, _, last = server.ask("system")["counterexamples"]
     finally:
         broken.unlink()
-    assert "key states[1].floor: the file says" in second["fault"]
+    assert "key states[1].floor: the file says" in last["fault"]
     assert "fault" not in first
 
 

@@ -67,7 +67,9 @@ def export_command(
     name, bounds = system_and_bounds(words)
     place = Path(target)
     if place.suffix != ".tla" or not place.stem.isidentifier() or not place.stem.isascii():
-        raise Refusal(f"--tla {target}: a module's file is named NAME.tla, where NAME is a word of letters and digits")
+        raise Refusal(
+            f"--tla takes NAME.tla, where NAME is a word of letters and digits, not {target}; name the module so"
+        )
     configuration = place.with_suffix(".cfg")
     check_writable(str(place))
     check_writable(str(configuration))

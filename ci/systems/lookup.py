@@ -316,9 +316,10 @@ def _print_system(screen: Screen, system: System) -> None:
         screen.plain(f"with {', '.join(system.changes)}\n")
     screen.heading("scopes", "(the first is the default)")
     for name, bounds in system.scopes.items():
-        screen.plain(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in bounds.items()))
-    screen.plain("")
-    screen.heading("bounds")
+        screen.plain(f"  {name}: " + (", ".join(f"{k} {v}" for k, v in bounds.items()) or "no bounds"))
+    if system.bounds:
+        screen.plain("")
+        screen.heading("bounds")
     for bound in system.bounds:
         screen.plain(f"  --{bound.name} {bound.lo}..{bound.hi}: {bound.help}")
     words = words_of(system)

@@ -210,8 +210,8 @@ def test_a_guard_that_is_named_within_is_in_both_modules() -> None:
 @pytest.mark.parametrize(
     ("name", "words", "says"),
     [
-        ("two-phase.tla", (), "a module's file is named NAME.tla"),
-        ("TwoPhase.txt", (), "a module's file is named NAME.tla"),
+        ("two-phase.tla", (), "--tla takes NAME.tla"),
+        ("TwoPhase.txt", (), "--tla takes NAME.tla"),
         ("Two.tla", ("--brokers", "3"), "unknown option --brokers"),
         ("missing/Two.tla", (), "there is no folder"),
     ],

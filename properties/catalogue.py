@@ -119,6 +119,7 @@ FAIR_SYSTEMS: Mapping[str, System] = Catalogue({
     "fair-elections": SystemEntry("properties.elections.fairness:FAIR_ELECTIONS"),
     "healing-elections": SystemEntry("properties.elections.fairness:HEALING_ELECTIONS"),
     "healing-sessions": SystemEntry("properties.sessions.promises:HEALING_SESSIONS"),
+    "healing-features": SystemEntry("properties.features.promises:HEALING_FEATURES"),
     "fair-replication": SystemEntry("properties.replication.healing:FAIR_REPLICATION"),
     "fair-directories": SystemEntry("properties.directories.healing:FAIR_DIRECTORIES"),
     "fair-future-logs": SystemEntry("properties.future_logs.promises:FAIR_FUTURE_LOGS"),

@@ -30,6 +30,7 @@ from kraftcheck.model.triggers.leadership import (
     isr_checks,
     kept_out,
     lookup_failed,
+    may_be_named,
     may_lead,
     member_checks,
     proposed,
@@ -384,23 +385,14 @@ def check_assignment(controller: Controller, replicas: Ids, rules: ControllerRul
     for broker in sorted(replicas):
         if not targets_registered(IdList((broker,)), registered):
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "broker_not_registered")
-        if not _takes_replicas(controller, broker, rules):
+        known = controller.registration(broker)
+        if not may_be_named(known is None or known.takes_replicas(), rules):
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "all_directories_cordoned")
         if broker == previous:
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "duplicate_broker")
         previous = broker
     if factor is not None and len(replicas) != factor:
         raise RequestError("INVALID_REPLICA_ASSIGNMENT", "replication_factor_differs")
-
-
-@rule("assignment-by-hand.on-brokers-that-take-replicas",
-      source="KIP-1066; ReplicationControlManager.validateManualPartitionAssignment",
-      switches=("cordoned-brokers-assignable",),
-      says="From 4.4.0 on a replica list given by hand names no broker whose directories are all cordoned, not even "
-           "one that has the replica already.")  # fmt: skip
-def _takes_replicas(controller: Controller, broker: int, rules: ControllerRules) -> bool:
-    known = controller.registration(broker)
-    return rules.cordoned_brokers_assignable or known is None or known.takes_replicas()
 
 
 def new_partition(

@@ -14,7 +14,7 @@ from attrs import evolve, field, fields_dict, frozen
 
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.language.words import NO_LEADER, any_of, rule
+from kraftcheck.model.language.words import NO_LEADER, rule
 from kraftcheck.model.partition.registration import (
     MIGRATING,
     DirectoryList,
@@ -24,7 +24,7 @@ from kraftcheck.model.partition.registration import (
 )
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT
-from kraftcheck.model.triggers.leadership import replica_online
+from kraftcheck.model.triggers.leadership import replica_online, takes_replicas
 
 Ids: TypeAlias = tuple[int, ...]
 
@@ -324,13 +324,10 @@ class Registration:
         listed = directory in self.dirs
         return bool(replica_online(directory, True, len(self.dirs), self.knows_no_dirs(), listed, rules))
 
-    @rule("cordoning.of-each-directory-cordons-the-broker", source="KIP-1066; BrokerRegistration.hasUncordonedDirs",
-          says="A broker takes no new replica once each of its directories is cordoned; one that has named none, "
-               "or whose directories are unknown, takes them.")  # fmt: skip
     def takes_replicas(self) -> bool:
         """Whether new replicas may be placed on the broker, as far as its directories go."""
-        cordoned = self.cordoned or ()
-        return bool(any_of(not self.dirs, self.cordoned is None, bool(self.directory_difference(cordoned))))
+        uncordoned = bool(self.directory_difference(self.cordoned or ()))
+        return bool(takes_replicas(not self.dirs or self.cordoned is None, uncordoned))
 
     def directory_intersection(self, directories: Ids) -> Ids:
         """Those of the registered directories that are among some."""

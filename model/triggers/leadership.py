@@ -41,6 +41,24 @@ def answers_uncommitted(rules: DataPlaneRules) -> bool:
     return rules.answered_before_commit
 
 
+@rule("cordoning.of-each-directory-cordons-the-broker", source="KIP-1066; BrokerRegistration.hasUncordonedDirs",
+      says="A broker takes no new replica once each of its directories is cordoned; one that has named none, "
+           "or whose directories are unknown, takes them.")  # fmt: skip
+def takes_replicas(unknown: Truth, uncordoned: Truth) -> Truth:
+    """Whether new replicas may be placed on a broker, as far as its directories go."""
+    return any_of(unknown, uncordoned)
+
+
+@rule("assignment-by-hand.on-brokers-that-take-replicas",
+      source="KIP-1066; ReplicationControlManager.validateManualPartitionAssignment",
+      switches=("cordoned-brokers-assignable",),
+      says="From 4.4.0 on a replica list given by hand names no broker whose directories are all cordoned, not even "
+           "one that has the replica already.")  # fmt: skip
+def may_be_named(takes: Truth, rules: ControllerRules) -> Truth:
+    """Whether a replica list given by hand may name a broker, by whether it takes new replicas."""
+    return True if rules.cordoned_brokers_assignable else takes
+
+
 @rule("unfence.directories-known", source="KIP-858; semantics 9",
       switches=("unfence-ignores-assignments", "one-directory-awaits-nothing"),
       says="A broker that registers directories stays fenced while the controller does not know in which of "

@@ -82,9 +82,20 @@ def _of_cordons(setting: Setting) -> list[Property]:
         sometimes("shows-cordoned-leader", "a replica leads from a cordoned directory",
                   lambda s: any_of(*(all_of(h.serving(), h.leads, s.cordoned_of(b).has(h.current()))
                                      for b, h in enumerate(s.hosts)))),
-        happens("shows-log-elsewhere", "a log is made while another directory is cordoned",
-                lambda t: False if t.action != "apply_metadata" else _elsewhere(t)),
     ]  # fmt: skip
+    if setting["directories"] > 1:
+        claims.append(happens("shows-log-elsewhere", "a log is made while another directory is cordoned",
+                              lambda t: False if t.action != "apply_metadata" else _elsewhere(t)))  # fmt: skip
+    if setting["reassignments"]:
+        claims += [
+            step("cordoned-broker-gets-no-replica", "no replica comes to a broker whose directories are all cordoned",
+                 _added, "KIP-1066", ("cordoned-brokers-assignable",),
+                 rules=("assignment-by-hand.on-brokers-that-take-replicas",)),
+            happens("shows-evacuation", "a replica is moved away from a broker whose directories are all cordoned",
+                    lambda t: False if t.action != "reassign" else any_of(*(
+                        all_of(_cordoned(t.before, b), t.before.controller.replicas.has(b),
+                               negate(t.arguments["target"].has(b))) for b in range(len(t.before.hosts))))),
+        ]  # fmt: skip
     if not rules.cordoned_directory_as_last_resort:
         claims.append(
             sometimes("shows-waiting", "a replica waits for a directory that is not cordoned",
@@ -109,6 +120,21 @@ def _newcomers(t: Step) -> Truth:
     if t.action not in ("apply_metadata", "move"):
         return True
     return _made(t).keep(t.before.cordoned_of(t.arguments["broker"])).is_empty()
+
+
+def _cordoned(s: Placement, broker: int) -> Truth:
+    """Whether each directory of a broker is cordoned."""
+    return s.cordoned_of(broker).size() == len(s.hosts[broker].names)
+
+
+def _added(t: Step) -> Conjuncts | Truth:
+    if t.action != "reassign":
+        return True
+    before, after = (state.controller.replicas for state in (t.before, t.after))
+    return {
+        f"broker {b}": implies(all_of(after.has(b), negate(before.has(b))), negate(_cordoned(t.before, b)))
+        for b in range(len(t.before.hosts))
+    }
 
 
 def _stays(t: Step) -> Truth:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from attrs import evolve
+from attrs import evolve, frozen
 
-from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.system import Conjuncts, Fairness, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
+from kraftcheck.model.systems.ending_faults import Condition, Healing, with_ending_faults
 from kraftcheck.model.systems.features.system import (
+    FEATURES,
     HIGHEST,
     LOWEST,
     NEWEST,
@@ -18,7 +20,7 @@ from kraftcheck.model.systems.features.system import (
     UNREGISTERING,
     Features,
 )
-from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
+from kraftcheck.properties.kinds import always, happens, leads_to, recovers, sometimes, step, weak_fairness
 
 _ASKED = "feature.every-member-supports"
 
@@ -178,3 +180,44 @@ def _reads(s: Features, release: Word) -> Truth:
     first = choose(any_of(s.empty, s.begun > NO_LEVEL), s.bootstrap, LOWEST)
     read = choose(s.level > NO_LEVEL, s.level, first)
     return _fits(evolve(s, level=read), release)
+
+
+@frozen
+class HealingFeatures(Features):
+    """The state, with the mark that nothing is stopped, started or lowered any more."""
+
+    faults_over: Truth = False
+
+
+def healing(setting: Setting) -> Healing:
+    """A controller becomes active and ends what it has begun, controllers register, the highest level is asked for."""
+    ways: dict[str, Condition | None] = {"activate": None, "register_controller": None}
+    ended: dict[str, Condition | None] = {"end_transaction": None} if setting["transactions"] else {}
+    return {**ways, **ended, "raise_level": lambda state, level: level == HIGHEST}
+
+
+def fairness(setting: Setting) -> list[Fairness]:
+    """Each of these that can happen finally does."""
+    each = [weak_fairness(name, each=["controller"]) for name in ("activate", "register_controller")]
+    ended = [weak_fairness("end_transaction")] if setting["transactions"] else []
+    return [*each, *ended, weak_fairness("raise_level", having={"level": HIGHEST})]
+
+
+def liveness(setting: Setting) -> list[Property]:
+    """What finally comes about once operators only ask for the highest level."""
+    return [
+        leads_to("level-is-raised", "once each voter and each registered broker is of the newest release and stays so, "
+                 "the highest level is finalised", lambda s: all_of(s.faults_over, _all_newest(s)),
+                 lambda s: s.level == HIGHEST, "KAFKA-20295; KIP-1312", ("departed-controllers-asked",),
+                 rules=(_ASKED,)),
+    ]  # fmt: skip
+
+
+HEALING_FEATURES = evolve(
+    with_ending_faults(FEATURES, HealingFeatures, healing, "operator"),
+    name="healing-features",
+    summary="features, where nodes may stop changing: is an upgrade finally made?",
+    properties=liveness,
+    fairness=fairness,
+)
+"""The system whose nodes may stop changing, with its liveness."""

@@ -16,6 +16,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.state import Host, Placement, Slots, decided, failing
 from kraftcheck.model.systems.elections import system as guards
 from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.triggers.leadership import may_be_named, takes_replicas
 
 
 @frozen
@@ -223,8 +224,18 @@ class Control:
 
     def may_reassign(self, state: Placement, target: Replicas) -> Conjuncts:
         """An operator moves the partition to other brokers."""
-        allowed = guards.targets_registered(state.controller, target)
-        return {**allowed, "a reassignment is left": state.left.reassignments > 0}
+        allowed = {"a reassignment is left": state.left.reassignments > 0}
+        if state.cordoned:
+            named = (implies(target.has(b), self._may_be_named(state, b)) for b in range(len(state.hosts)))
+            allowed["its brokers take replicas"] = all_of(*named)
+        return {**guards.targets_registered(state.controller, target), **allowed}
+
+    def _may_be_named(self, state: Placement, broker: int) -> Truth:
+        """Whether a target may name a broker: the controller knows what each of its heartbeats says it cordons."""
+        listed = state.controller.dirs_of(broker)
+        uncordoned = listed.minus(state.host(broker).ids(state.cordoned_of(broker)))
+        takes = takes_replicas(listed.is_empty(), negate(uncordoned.is_empty()))
+        return may_be_named(takes, self.rules.controller)
 
     def reassign(self, state: Placement, target: Replicas) -> Outcome:
         """AlterPartitionReassignments to a target."""

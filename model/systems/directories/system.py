@@ -29,7 +29,7 @@ from kraftcheck.model.language.system import (
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule, word
 from kraftcheck.model.partition.registration import FIRST_LOCAL
-from kraftcheck.model.rules.groups import DataPlaneRules, DirectoryRules, PartitionRules
+from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.directories.process import Process
@@ -405,6 +405,15 @@ SCOPES = {
     "torn": {**_BASE, "torn-moves": 1, "repairs": 1},
     "cordons": {**_BASE, "cordons": 1, "crashes": 0, "records": 0, "moves": 2},
     "takeovers": {**_BASE, "takeovers": 1},
+    "placement": {
+        **_PAIR,
+        "directories": 1,
+        "replication": 1,
+        "cordons": 1,
+        "failures": 0,
+        "records": 0,
+        "reassignments": 1,
+    },
 }
 
 
@@ -529,7 +538,7 @@ DIRECTORIES = System(
     scopes=SCOPES,
     bounds=BOUNDS,
     quiescent=at_rest,
-    rules=(PartitionRules, DataPlaneRules, DirectoryRules),
+    rules=(PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules),
     legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

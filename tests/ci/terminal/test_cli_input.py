@@ -89,7 +89,7 @@ UNUSABLE = [
     ("explain tests.toys:TWO_PHASE --rules kip", "tests.toys:TWO_PHASE takes no rule set"),
     ("explain tests.toys:TWO_PHASE --limit 100 --quiet", "the rules as they are have more than"),
     ("explain tests.toys:CLOCK --markdown /no/such/folder/page.md", "there is no folder /no/such/folder"),
-    ("list nope", "unknown system 'nope'; there are 24, such as broker-ids, directories, elections; `kraftcheck list`"),
+    ("list nope", "unknown system 'nope'; there are 25, such as broker-ids, directories, elections; `kraftcheck list`"),
     ("list nope --json -", "unknown system 'nope'"),
     ("list elections more", "unexpected extra argument"),
     ("list --json /no/such/folder/x", "cannot write /no/such/folder/x: "),

@@ -132,13 +132,16 @@ def _recorded() -> tuple[Mapping[tuple[str, str], Evidence], Mapping[tuple[str, 
 def words(finding: Finding) -> dict[str, str]:
     """The strongest that shows a finding, by release."""
     rows, live = recorded_of(finding)
-    return {release: word(finding, row, live.get(release)) for release, row in rows.items()}
+    shown = {release: word(finding, row, live.get(release)) for release, row in rows.items()}
+    before = [*shown][: [*shown].index(finding.since) if finding.since else 0]
+    return {**shown, **dict.fromkeys(before, ABSENT)}
 
 
 def releases(finding: Finding) -> str:
     """What was asked of each release about a finding, in words."""
     shown, groups = words(finding), {variants()[name].metadata["group"] for name in finding.switches}
-    full = {**IN_FULL, RULES: IN_FULL[RULES] if groups <= {*ASKED} else UNASKED}
+    full = {**IN_FULL, **({} if groups <= {*ASKED} else {RULES: UNASKED})}
+    full[ABSENT] = "as their classes read, not in" if finding.since else full[ABSENT]
     parts = [f"{text} {', '.join(those)}" for one, text in full.items()
              if (those := [release for release, found in shown.items() if found == one])]  # fmt: skip
     told = "; ".join(parts)

@@ -119,7 +119,7 @@ def headed() -> Iterator[tuple[str, list[Finding]]]:
     there = {one.id: words(one)[newest] != ABSENT for one in FINDINGS}
     for severity, meaning in SEVERITIES.items():
         yield meaning.capitalize(), [one for one in FINDINGS if one.severity == severity and there[one.id]]
-    yield "Mended in a release", [one for one in FINDINGS if not there[one.id]]
+    yield "Fixed in a release", [one for one in FINDINGS if not there[one.id]]
 
 
 def _cells() -> str:

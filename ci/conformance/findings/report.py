@@ -181,7 +181,7 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
         yield f"- Broken {'by the last step' if shown[-1].for_ever is None else 'for ever'}: {sentence} (`{broken}`)."
     yield f"\n## Actual\n\n{finding.effect}\n"
     yield f"**Workaround.** {finding.workaround}\n"
-    yield f"**Mend.** {finding.mend}\n"
+    yield f"**Fix.** {finding.mend}\n"
     yield from _mend(finding, says)
     sources = references(finding.source, shown[-1].release if shown else known_versions()[-1])
     yield f"**Where.** {', '.join(link(one) for one in sources if one.target.startswith('https:'))}\n"
@@ -324,8 +324,8 @@ def _again(finding: Finding, place: FindingSearch, shown: Evidence) -> Iterator[
     )
     yield f"kraftcheck findings {finding.id} --run --kafka {shown.release} --out traces"
     yield "```\n"
-    if place.without:
-        yield f"`kafka-{shown.release}-NAME` is the release without NAME, that is with this defect mended.\n"
+    if rules_of(finding, shown.release) != f"kafka-{shown.release}":
+        yield f"`kafka-{shown.release}-NAME` is the release without NAME, that is with this defect fixed.\n"
     if finding.broker_cases:
         yield "The second command asks the classes of a broker, and writes the trace as ITF JSON.\n"
     elif shown.managers == SHOWN:

@@ -125,7 +125,7 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
     line = "39" if build.like.startswith("3.") else "40"
     managers = tuple(f"managers/{part}" for part in ("TourDriver", ROWS, "ControlManagers", f"TourRelease{line}"))
     broker = (BROKER, "Controller", "Heartbeats", "Assignments", "Moves", "Logs", "Proposals", "Contradiction",
-              "GrantingController")  # fmt: skip
+              "GrantingController", "Activation")  # fmt: skip
     names = {
         TOUR: managers,
         FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", "fuzz/FuzzBeside", *managers),

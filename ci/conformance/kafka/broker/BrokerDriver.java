@@ -3,6 +3,7 @@ package org.apache.kafka.server;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.controller.Activation;
 
 /**
  * Asks the classes of a broker what they do with directories that fail and replicas that move.
@@ -32,11 +33,21 @@ public final class BrokerDriver {
     /** The answer to each case, in order; they are asked once. */
     static Map<String, Boolean> answers() throws Exception {
         if (ANSWERS.isEmpty()) {
-            for (Cases cases : List.<Cases>of(Heartbeats::run, Assignments::run, Moves::run, Logs::run)) {
+            for (Cases cases : List.<Cases>of(Heartbeats::run, Assignments::run, Moves::run, Logs::run,
+                    BrokerDriver::activations)) {
                 cases.run();
             }
         }
         return ANSWERS;
+    }
+
+    /** A controller aborts the first transaction of its log, whose level it has replayed, or not. */
+    private static void activations() throws Exception {
+        Activation before = new Activation(false);
+        Activation within = new Activation(true);
+        require(before.aborts() && within.aborts(), "the transaction is aborted");
+        show("transaction-without-level-is-begun-anew", before.names());
+        show("aborted-level-is-not-written-again", !within.names());
     }
 
     static void show(String name, boolean answer) {

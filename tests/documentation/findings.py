@@ -39,7 +39,8 @@ The column likely says what it takes beside the needs. {likely}.
 Known defects of other parts are [below](#known-defects-beside-these).
 
 The newest releases of their lines that were asked: {asked}. Of a release that is not named nothing is said: 4.2.2
-is out and was not asked.
+is out and was not asked. Rules of brokers were read in the source of October 2024, and classes of brokers were asked of
+{newest} alone.
 """
 
 TAIL = """## How they were found

@@ -179,7 +179,7 @@ def _of_any_number(row: Row, budget: SearchBudget, quiet: bool) -> ProofRow:
     bounds = {bound.name: ANY for bound in whole.bounds if bound.takes_any}
     request = ProofRequest(few, row[1], bounds, row[2], compared=False)
     proof = run_proof(request, EFFORT, (), 1, quiet)
-    numbers = () if proof.stopped else numbers_that_agree(request, proof, EFFORT, budget, quiet)
+    numbers = () if proof.stopped else numbers_that_agree(request, proof, EFFORT, evolve(budget, threads=1), quiet)
     return evolve(_proof_row(row, proof, bounds), numbers=numbers)
 
 

@@ -82,12 +82,18 @@ def plan(replicas: Brokers, target: Brokers) -> ReassignmentPlan:
     return ReassignmentPlan(removing, adding, target.plus(removing))
 
 
-def plan_for(p: Partition, target: Brokers) -> ReassignmentPlan:
-    """The plan for a partition, its sets of the family that the partition keeps them in."""
-    planned = plan(p.replicas, target)
-    return ReassignmentPlan(
-        p.removing.none().plus(planned.removing), p.adding.none().plus(planned.adding), planned.replicas
-    )
+@rule("reassignment.plan.waits-for-added", source="KIP-455; PartitionReassignmentReplicas",
+      switches=("retarget-keeps-old-reassignment", "retarget-forgets-additions"),
+      says="A replica that an earlier target was adding and the new one asks for is still to be added.")  # fmt: skip
+def plan_for(p: Partition, target: Brokers, rules: PartitionRules) -> ReassignmentPlan:
+    """The plan for a partition, its sets of the family that the partition keeps them in.
+
+    As found, what is being added counts as a replica like any other.
+    """
+    planned, adding = plan(p.replicas, target), target.minus(original_replicas(p.replicas, p.adding))
+    if rules.retarget_keeps_old_reassignment or rules.retarget_forgets_additions:
+        adding = planned.adding
+    return ReassignmentPlan(p.removing.none().plus(planned.removing), p.adding.none().plus(adding), planned.replicas)
 
 
 def in_progress(removing: Brokers, adding: Brokers) -> Truth:

@@ -263,6 +263,7 @@ class PartitionRules:
     partition_epoch_follows_leader: bool = False
     unfence_clears_controlled_shutdown: bool = False
     retarget_drops_added_replicas: bool = False
+    retarget_forgets_additions: bool = False
     cancel_ignores_permission: bool = False
     completion_sorts_replicas: bool = False
     created_isr_holds_fenced: bool = False

@@ -385,7 +385,7 @@ def reassign(p: Partition, permits: Permits, target: Brokers, rules: PartitionRu
 
     As found, an empty removing (adding) set does not replace an old one (defect B10).
     """
-    plan = plan_for(p, target)
+    plan = plan_for(p, target, rules)
     replicas = repeated(target, p.replicas) if rules.reassignment_repeats_replicas else plan.replicas
     removing, adding, isr = plan.removing, plan.adding, p.isr
     if rules.retarget_drops_added_replicas:

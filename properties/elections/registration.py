@@ -12,7 +12,9 @@ from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.elections.outsiders import change
 from kraftcheck.properties.kinds import always, step
 
-OF_REASSIGNMENTS = ("target-is-kept", "reassignment-keeps-a-leader", "reassignment-is-under-way")
+OF_REASSIGNMENTS = (
+    "target-is-kept", "reassignment-keeps-a-leader", "reassignment-is-under-way", "added-until-in-sync",
+)  # fmt: skip
 """Claims that say nothing where replicas are not reassigned."""
 
 
@@ -99,9 +101,13 @@ def _reassignments() -> list[Property]:
              "KIP-455; B10", ("retarget-keeps-old-reassignment",),
              rules=("reassignment.retarget-replaces-both-sets", "reassignment.plan.target-first")),
         step("reassignment-is-under-way",
-             "a reassignment that is requested is under way afterwards, or has ended in sync", _under_way,
-             "KIP-455", ("retarget-keeps-old-reassignment",),
-             rules=("reassignment.retarget-replaces-both-sets", "reassignment.plan.target-first")),
+             "a reassignment that is requested is under way afterwards, or has ended with what it adds in sync",
+             _under_way, "KIP-455", ("retarget-keeps-old-reassignment", "retarget-forgets-additions"),
+             rules=("reassignment.retarget-replaces-both-sets", "reassignment.plan.target-first",
+                    "reassignment.plan.waits-for-added")),
+        step("added-until-in-sync",
+             "a replica that is being added stays so until it is in sync, or is not asked for any more", _added,
+             "KIP-455", ("retarget-forgets-additions",), rules=("reassignment.plan.waits-for-added",)),
         step("target-is-kept", "until another request the target of a reassignment stays, and is what its end leaves",
              _target_kept, "invariant 43; KIP-455", ("completion-sorts-replicas",),
              rules=("reassignment.completion.order-of-target",)),
@@ -164,16 +170,30 @@ def _under_way(t: Step) -> Truth | Conjuncts:
     before: Elections = t.before
     after: Elections = t.after
     target = t.arguments["target"]
+    new = target.minus(before.replicas.minus(before.adding))
     elected = negate(before.leader == after.leader)
-    ended = all_of(after.adding.is_empty(), after.removing.is_empty(), any_of(target.within(after.isr), elected))
+    ended = all_of(after.adding.is_empty(), after.removing.is_empty(), any_of(new.within(after.isr), elected))
 
     def listed(b: Word) -> Truth:
-        added = all_of(target.has(b), negate(before.replicas.has(b)))
         removed = all_of(before.replicas.has(b), negate(target.has(b)))
-        under_way = all_of(same_truth(after.adding.has(b), added), same_truth(after.removing.has(b), removed))
+        under_way = all_of(same_truth(after.adding.has(b), new.has(b)), same_truth(after.removing.has(b), removed))
         return any_of(t.event.resigned, ended, under_way)
 
     return each_broker(before.online_dirs, listed)
+
+
+def _added(t: Step) -> Conjuncts:
+    """An election from outside the ISR in the same event leaves the winner alone there."""
+    before: Elections = t.before
+    after: Elections = t.after
+    elected = negate(before.leader == after.leader)
+
+    def waits(b: Word) -> Truth:
+        asked_for = all_of(after.replicas.has(b), negate(after.removing.has(b)))
+        waited = any_of(after.adding.has(b), after.isr.has(b), elected)
+        return implies(all_of(before.adding.has(b), asked_for), waited)
+
+    return each_broker(before.online_dirs, waits)
 
 
 def _target_kept(t: Step) -> Truth:

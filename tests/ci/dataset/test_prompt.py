@@ -33,7 +33,7 @@ def test_a_script_answers_each_question(elections: Path, monkeypatch: pytest.Mon
     ran = piped(elections, "SELECT count(*) AS n\nFROM states;\nSELECT max(depth) AS d FROM levels\n", monkeypatch)
     assert (ran.code, ran.err) == (0, "")
     first, second = ran.out.split("query> ")[1:]
-    assert first.split() == ["SELECT", "count(*)", "AS", "n", "FROM", "states", "n", "18344", "1", "row"]
+    assert first.split() == ["SELECT", "count(*)", "AS", "n", "FROM", "states", "n", "18704", "1", "row"]
     assert second.split() == ["SELECT", "max(depth)", "AS", "d", "FROM", "levels", "d", "13", "1", "row"]
     ran = piped(elections, "SELECT 1 AS one;\nSELEC 2;\nSELECT 3 AS three;\n", monkeypatch)
     assert (ran.code, ran.err.count("\n")) == (2, 1)
@@ -65,7 +65,7 @@ def test_a_terminal_is_asked_until_ctrl_d(elections: Path) -> None:
             True
         ]
         os.write(master, b"SELECT count(*) AS n FROM states;\n")
-        assert "18344" in seen(master, "query> ")
+        assert "18704" in seen(master, "query> ")
         os.write(master, b"\x04")
         assert running.wait(60) == 0
     finally:

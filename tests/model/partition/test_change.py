@@ -18,7 +18,7 @@ from kraftcheck.model.language.words import EMPTY, NO_LEADER, Maybe, absent, pre
 from kraftcheck.model.partition.change import Target, build, build_change, complete, plan, plan_for, revert
 from kraftcheck.model.partition.election import BuildContext, by_leadership
 from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, DirectoryMap, Partition, merge, no_change
-from kraftcheck.model.rules.ruleset import PRESETS, parse
+from kraftcheck.model.rules.ruleset import PRESETS, RIGHT, parse
 from tests.shared.explored import numbers, read, symbolic, values_of
 from tests.shared.recordings import BROKERS, Case, as_lists, as_masks, cases, partition, plainly
 
@@ -253,4 +253,4 @@ def test_rules_trace():
     symbolic = evolve(masked(()), replicas=replicas, isr=isr, removing=removing, adding=adding)
     assert isinstance(complete(replicas, isr, removing, adding).done, Term)
     assert isinstance(revert(symbolic).unclean, Term)
-    assert isinstance(plan_for(symbolic, target).removing.mask, Term)
+    assert isinstance(plan_for(symbolic, target, RIGHT.partition).removing.mask, Term)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -13,6 +14,9 @@ from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch
 from kraftcheck.solvers.logs.spells import Spell, on_purpose
 
 Row: TypeAlias = Mapping[str, Any]
+
+REPORT = re.compile(r"KAFKA-\d+|PR \d+")
+"""A report by its number; the first that a finding has is its name here."""
 
 NAMED, SHOWN = 5, 5
 """Partitions named in a line, and spells of a cause, that are shown to a reader who does not want all."""
@@ -79,7 +83,7 @@ def _known(name: str, rules: str) -> dict[str, Any]:
         "source": entry["source"],
         "finding": None if finding is None else finding.id,
         "title": f"{entry['text'][0].upper()}{entry['text'][1:]}." if finding is None else finding.title,
-        "reported": "" if finding is None else finding.reported,
+        "reported": "" if finding is None else "".join(REPORT.findall(finding.reported)[:1]),
         "effect": "" if finding is None else " ".join(finding.effect.split()),
         "mended_in": None if mended is None else mended.removeprefix("kafka-"),
     }

@@ -111,6 +111,8 @@ TABLES: tuple[MutantTable, ...] = (
         ),
     ),
     MutantTable("kraft", "tiny"),
+    MutantTable("heartbeats", "tiny"),
+    MutantTable("future-logs", "tiny"),
 )
 """The parts of the page, in order."""
 

@@ -46,7 +46,10 @@ def counts(document: Any) -> Any:
      pytest.param("tests.toys:VALVE --handover 0", marks=pytest.mark.slow),
      "tests.toys:VALVE --scope bound --max-depth 3 --handover 0",
      pytest.param("elections --scope tiny --rules kafka-3.9 --handover 1500", marks=pytest.mark.slow),
-     pytest.param("replication --scope tiny --handover 1000", marks=pytest.mark.slow)],
+     *(pytest.param(f"{words} --handover {states}", marks=pytest.mark.slow) for words, states in (
+         ("replication --scope tiny", 1000), ("features --scope bootstrap", 0), ("images --scope crashes", 0),
+         ("directories --scope takeovers", 0), ("directories --scope cordons", 2000), ("future-logs --scope small", 0),
+     ))],
 )  # fmt: skip
 @pytest.mark.usefixtures("shared")
 def test_spark_finds_what_native_finds(words: str, tmp_path: Path) -> None:

@@ -10,6 +10,17 @@ GRAVE = ("serious", "critical")
 
 SCHEMES = ("light", "dark")
 
+WIDTHS = (390, 1280, 1920)
+"""A phone, a laptop and a large screen, in pixels."""
+
+SMALLEST = """() => {
+  const sizes = [...document.querySelectorAll("main *")]
+    .filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()))
+    .map((one) => parseFloat(getComputedStyle(one).fontSize));
+  return Math.min(...sizes);
+}"""
+"""The size of the smallest letters of a page, in pixels."""
+
 
 def accessibility_faults(page: Page) -> list[str]:
     """Grave faults, light and dark: scheme, rule and element of each."""

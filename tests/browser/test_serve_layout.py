@@ -9,21 +9,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kraftcheck.ci.explore.serve.finished import Opened, opened_run
-from tests.browser.accessibility import assert_accessible
+from tests.browser.accessibility import SMALLEST, WIDTHS, assert_accessible
 from tests.ci.explore.serve.asking import Server, of_system, serving
 from tests.ci.explore.serve.toys import NAME
 from tests.shared.commands import kraftcheck
 
 VIEWS = ("steps", "counterexamples", "graph", "charts", "search")
-WIDTHS = (390, 1280, 1920)
-
-SMALLEST = """() => {
-  const sizes = [...document.querySelectorAll("main *")]
-    .filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()))
-    .map((one) => parseFloat(getComputedStyle(one).fontSize));
-  return Math.min(...sizes);
-}"""
-"""The size of the smallest letters of a page, in pixels."""
 
 
 @pytest.fixture(scope="module")

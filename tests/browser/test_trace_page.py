@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from kraftcheck.ci.explore.trace import html
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.solvers.drawings.drawing import drawing
-from tests.browser.accessibility import SCHEMES, assert_accessible
+from tests.browser.accessibility import SCHEMES, SMALLEST, WIDTHS, assert_accessible
 from tests.browser.watching import Watch
 from tests.shared.commands import kraftcheck
 from tests.shared.places import TESTS
@@ -202,6 +202,19 @@ def test_a_page_needs_no_network_and_serves_everyone(page: Page, watch: Watch, f
         page.keyboard.press(key)
     assert_accessible(page)
     assert {request.partition("#")[0] for request in watch.requests} == {address}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_page_fits_a_phone_a_laptop_and_a_large_screen(page: Page, folder: Path, width: int) -> None:
+    """No page is wider than the window or has letters below 12 pixels; the step and its lanes are in the first view."""
+    page.set_viewport_size({"width": width, "height": 800})
+    for name in ("four", "foreign", "lasso", "eighty"):
+        page.goto((folder / f"{name}.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert page.evaluate(SMALLEST) >= 12, name
+        expect(page.locator("#action")).to_be_in_viewport(ratio=1)
+        expect(page.locator(".lanes .step.current").first).to_be_in_viewport(ratio=0.5)
+        assert page.evaluate("window.scrollY") == 0
 
 
 @pytest.mark.parametrize("width", [1280, 360])

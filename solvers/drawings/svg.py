@@ -60,7 +60,7 @@ def folded(drawing: Drawing, at: int | None = None) -> dict[int, str]:
     begins.
     """
     last, marks = len(drawing.columns) - 1, {0, len(drawing.columns) - 1}
-    if last < MOST_OPEN:
+    if last <= MOST_OPEN:
         return {}
     marks |= set() if at is None else {at}
     marks |= {*[column.number for column in drawing.columns if column.failing][:1]}

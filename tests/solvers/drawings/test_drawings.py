@@ -37,7 +37,7 @@ from kraftcheck.solvers.drawings.drawing import (
     with_strip,
 )
 from kraftcheck.solvers.drawings.log import BROKER_STATES, GONE, PARTITION, LogDrawing
-from kraftcheck.solvers.drawings.svg import action_lines, folded, svg
+from kraftcheck.solvers.drawings.svg import MOST_OPEN, action_lines, folded, svg
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.logs.explain.explain import ReplayedBatch
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
@@ -47,6 +47,7 @@ from kraftcheck.solvers.program.verdict import Refuted, Trace, TraceStep
 from kraftcheck.solvers.traces.itf import TraceError
 from kraftcheck.solvers.traces.render import event_text
 from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, TROUBLE, batches, json_lines, replayed
+from tests.shared.places import DOCS
 from tests.solvers.liveness.toys import LIFT
 from tests.toys import TWO_PHASE
 
@@ -179,6 +180,8 @@ def test_a_long_trace_is_folded_where_nothing_matters() -> None:
     whole, closed = (float(ElementTree.fromstring(svg(long, some)).attrib["width"]) for some in ({}, shut))
     assert closed < whole / 10
     assert "<summary>all 400 steps</summary>" in html(long)
+    assert all(f"more than {MOST_OPEN} steps" in " ".join((DOCS / "how-to" / name).read_text("utf-8").split())
+               for name in ("serve.md", "pictures.md"))  # fmt: skip
     assert "<summary>" not in html(short)
 
 

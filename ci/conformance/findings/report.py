@@ -163,8 +163,8 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
     rows, live = recorded_of(finding)
     yield f"# {finding.id}\n\n{finding.title}\n"
     yield f"**Severity.** {SEVERITIES[finding.severity].capitalize()}.\n"
-    asked = "".join(f" {CASES[case].asked}: {CASES[case].says}." for case in finding.broker_cases)
-    yield f"**Releases.** {releases(finding)}{' Asked of the class.' if asked else ''}{asked}\n"
+    asked = "".join(f" Asked of {CASES[case].asked}: {CASES[case].says}." for case in finding.broker_cases)
+    yield f"**Releases.** {releases(finding)}{asked}\n"
     yield f"**Needs.** {finding.needs} {LIKELIHOODS[finding.likely].capitalize()}.\n"
     shown = [row for row in rows.values() if row is not None and row.steps is not None]
     if finding.search is not None and shown:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.ci.conformance.findings.causes import CELLS, LINES, WHOLE, record
+from kraftcheck.ci.conformance.findings.causes import CELLS, WHOLE
 from kraftcheck.ci.conformance.findings.pairs import choices, needed, recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN, newest_of_lines
@@ -125,12 +124,10 @@ def headed() -> Iterator[tuple[str, list[Finding]]]:
 
 def _cells() -> str:
     """How scopes were searched for causes, in sentences."""
-    asked = Counter((row.system, row.scope) for row in record().broken)
-    whole, left = (", ".join(f"`{' '.join(one)}`" for one in cells)
-                   for cells in (WHOLE, [cell for cell in CELLS if asked[cell] < len(LINES)]))  # fmt: skip
+    whole = ", ".join(f"`{' '.join(one)}`" for one in WHOLE)
     return (
         f"Each defect was put there in {whole}; in the other {len(CELLS) - len(WHOLE)} scopes as many were as it takes "
-        f"for each property to have one." + (f" Older lines are asked by night in {left}." if left else "")
+        "for each property to have one."
     )
 
 

@@ -59,6 +59,7 @@ class Cause:
     reason: str  # why it is no finding of the newest release; empty for one
 
 
+@cache
 def causes(release: str) -> tuple[Cause, ...]:
     """What a release does otherwise than `fixed`: its findings, worst first, then the choices that are no finding's."""
     own, evidence = _own(f"kafka-{release}"), recorded()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from pathlib import Path
 
@@ -32,24 +31,17 @@ from kraftcheck.ci.run.questions import run_to_end, search_budget
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.partition.registration import local_name
-from kraftcheck.model.rules.ruleset import MENDED, PRESETS, parse, variants, without
+from kraftcheck.model.rules.ruleset import MENDED, PRESETS, parse, variants
 from kraftcheck.model.rules.ruleset import NEWEST as NEWEST_RULES
 from kraftcheck.properties.register.citations import references
 from kraftcheck.properties.register.findings import BY_ID, FINDINGS, LIKELIHOODS, SEARCHED, SEVERITIES, Finding
 from kraftcheck.properties.register.verdicts import EVERY
-from kraftcheck.solvers.program.verdict import Refuted
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
 NEWEST = known_versions()[-1]
 BUDGET = search_budget(1, 2**31)
 EVIDENCE = recorded()
-
-MENDS = (
-    "silent-unclean-cancel",
-    *(pytest.param(one.id, marks=pytest.mark.slow) for one in FINDINGS if one.id != "silent-unclean-cancel"),
-)
-"""The findings whose mends are judged by every property; but one only by night."""
 
 AT_EACH_CHANGE = (
     "ghost-elr-member", "deleted-topic-stays-indexed", "min-isr-change-drops-candidates", "removed-last-known-leader",
@@ -156,23 +148,6 @@ def test_the_search_of_a_mended_release_finds_nothing() -> None:
     mended = attrs.evolve(finding, search=attrs.evolve(place, without=(*place.without, *finding.switches)))
     assert search(mended, NEWEST, BUDGET, True).trace is None
     assert rules_of(mended, NEWEST).endswith("-unregister-keeps-elr")
-
-
-@functools.lru_cache(maxsize=4)
-def refuted(system: str, rules: str) -> frozenset[str]:
-    """The properties that a rule set refutes in the smallest scope of a system."""
-    found = run_to_end(program(subject(system, "tiny", {}, rules)), BUDGET, True, rules)
-    assert found.cut is None
-    return frozenset(one.claim for one in found.verdicts if isinstance(one.verdict, Refuted))
-
-
-@pytest.mark.parametrize("system", ["elections", "directories"])
-@pytest.mark.parametrize("name", MENDS)
-def test_a_mend_alone_breaks_no_other_promise(name: str, system: str) -> None:
-    """With the choices of one finding off the newest release refutes nothing that it does not refute as it is."""
-    release = f"kafka-{NEWEST}"
-    mended = without(release, BY_ID[name].switches)
-    assert refuted(system, mended) - refuted(system, release) == set()
 
 
 def test_a_mend_that_is_half_done_breaks_another_promise() -> None:

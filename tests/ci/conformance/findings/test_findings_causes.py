@@ -12,7 +12,6 @@ from kraftcheck.ci.conformance.findings.causes import (
     Alone,
     Broken,
     Cell,
-    Record,
     causes,
     observe,
     put_back,
@@ -25,10 +24,6 @@ from kraftcheck.properties.register.verdicts import EVERY
 from tests.shared.commands import kraftcheck
 
 RECORD = record()
-ASKED = {cell: [row.release for row in RECORD.broken if (row.system, row.scope) == cell] for cell in CELLS}
-LEFT = [cell for cell, releases in ASKED.items() if len(releases) < len(LINES)]
-"""The scopes in which some lines are left to the night."""
-
 NEWEST_RELEASE = NEWEST.removeprefix("kafka-")
 
 AT_EACH_CHANGE = (("sessions", "tiny"),)
@@ -44,9 +39,10 @@ def slow(cells: tuple[Cell, ...], quick: tuple[Cell, ...]) -> list[object]:
 
 
 def test_every_refuted_property_has_a_finding_or_a_reason() -> None:
-    """Of the newest release of each line no refuted property is of a third kind; the night asks older lines."""
+    """Of the newest release of each line no refuted property in any scope is of a third kind."""
     assert RECORD.unexplained() == []
-    assert {cell: [*LINES[len(LINES) - len(releases) :]] for cell, releases in ASKED.items()} == ASKED
+    asked = {(row.system, row.scope, row.release) for row in RECORD.broken}
+    assert asked == {(*cell, release) for cell in CELLS for release in LINES}
 
 
 @pytest.mark.parametrize(
@@ -106,24 +102,13 @@ def test_the_record_is_derived(cell: Cell) -> None:
 
 @pytest.mark.parametrize("cell", slow(CELLS, IN_SECONDS))
 def test_causes_break_what_is_recorded(cell: Cell) -> None:
-    """In right rules each recorded cause refutes alone what is recorded, and causes together their property.
-
-    Where lines are left to the night, a cause was asked some of its properties.
-    """
+    """In right rules each recorded cause refutes alone what is recorded, and causes together their property."""
     for one in _alone(cell):
-        assert refuted(cell, one.rules, sorted(one.refuted) if cell in LEFT else ()) == one.refuted, one.rules
+        assert refuted(cell, one.rules) == one.refuted, one.rules
     for row in RECORD.broken:
         for claim, names in row.together.items() if (row.system, row.scope) == cell else ():
             together = [cause for cause in causes(row.release) if cause.name in names]
             assert claim in refuted(cell, put_back(together), (claim,))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cell", LEFT, ids="-".join)
-def test_there_is_no_third_kind_in_what_is_left(cell: Cell) -> None:
-    """By night each line is explored where the record has not all of them, and each property has a cause."""
-    broken, alone = observe(cell)
-    assert Record(tuple(broken), {(one.rules, one.system, one.scope): one.refuted for one in alone}).unexplained() == []
 
 
 def _alone(cell: Cell) -> list[Alone]:

@@ -253,9 +253,17 @@ def layout(setting: Setting) -> ZkController:
         partition = evolve(partition, stopping=nobody)
     return ZkController(
         partitions=(partition,) * partitions, brokers=(broker,) * brokers, controller=_memory(setting),
-        deposed=_memory(setting) if setting["depositions"] else only(blank(partitions)), changed=truth(),
+        deposed=_memory(setting) if setting["depositions"] else _nobody(partitions), changed=truth(),
         left=budget_domains(ZkControllerBudgets, setting),
     )  # fmt: skip
+
+
+def _nobody(partitions: int) -> Controller:
+    """The domains of a controller that there never is."""
+    never: Controller = only(blank(partitions))
+    leader = ints(NO_LEADER, NO_LEADER, none=NO_LEADER)
+    seen, decided = (tuple(evolve(one, leader=leader) for one in some) for some in (never.seen, never.decided))
+    return evolve(never, seen=seen, decided=decided)
 
 
 def _memory(setting: Setting) -> Controller:

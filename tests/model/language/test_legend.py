@@ -8,7 +8,9 @@ import itertools
 import attrs
 import pytest
 
+from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.language.system import Action, Setting, System
+from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.rules.ruleset import PRESETS, parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.traces.render import fields
@@ -83,3 +85,14 @@ def test_every_argument_has_its_lane(system: System) -> None:
                     continue
                 assert {lane.format_map({name: value}) for value in action.parameters[name or ""]} <= set(lanes)
     assert checked
+
+
+def test_a_leader_that_nobody_is_reads_none() -> None:
+    """The domain of each field of a shipped system that is called a leader, and may be -1, says that -1 is nobody."""
+    plain = {
+        (system.name, path)
+        for system in SYSTEMS.values() for scope in system.scopes
+        for path, domain in leaves(system.layout(system.setting(scope, rules=parse("fixed"))))
+        if path.endswith("leader") and domain.lo == NO_LEADER and domain.none is None
+    }  # fmt: skip
+    assert plain == set()

@@ -354,7 +354,7 @@ def trace_command(
         claim, trace = replayed(recipe, traced, shorten)
         _check_exported(trace, export)
     except (itf.TraceError, BrokenTrace) as error:
-        raise Refusal(f"{file}: {error}") from error
+        raise Refusal(f"{file}: {error}{_of_classes(error, export, recipe, traced)}") from error
     if export is not None and out is not None:
         sys.exit(_exported(out, junit(trace, traced, chosen.title(), build), build))
     screen = console()
@@ -457,6 +457,15 @@ def _sentence(claim: Property | None, trace: Trace) -> str:
     if claim is not None:
         return claim.sentence
     return "steps that somebody took" if trace.kind == RUN else "a state without successors is quiescent"
+
+
+def _of_classes(error: Exception, export: str | None, recipe: itf.Recipe, traced: Program) -> str:
+    """What to say besides where classes that differ from the rules break a promise that something can happen."""
+    if export is None or not isinstance(error, BrokenTrace) or recipe.property == RUN:
+        return ""
+    claim = claim_of(recipe, traced)
+    can = claim is not None and claim.kind == "recovers"
+    return "; what classes can still do kraftcheck explore --kafka tells, and no test" * can
 
 
 def _check_exported(trace: Trace, export: str | None) -> None:

@@ -69,9 +69,12 @@ class JudgedRun:
     seconds: float = 0.0
     options: tuple[str, ...] = ()  # other words of the command that does it again
     folder: str = ""  # where that command is to be run, seen from the working folder; empty: there
+    command: str = ""  # that judges all of it again, where it is none of a property
 
     def again(self, id_: str) -> str:
         """The command that judges a property again."""
+        if self.command:
+            return self.command
         change = f"cd {shlex.quote(self.folder)} && " if self.folder else ""
         command = self.subject.command(self.engine)
         return " ".join([change + command, *map(shlex.quote, self.options), "--property", shlex.quote(id_)])

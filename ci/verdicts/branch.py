@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,9 @@ from attrs import asdict, define, evolve, field, frozen
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import CheckFault, CheckRow, CheckSize, conform_with_kafka, row_lines
 from kraftcheck.ci.conformance.kafka.coverage.noted import Noted, UnrunMethod
-from kraftcheck.ci.conformance.kafka.drivers import PASSES, TOUR, DriverError, run_tests, sources
+from kraftcheck.ci.conformance.kafka.drivers import DriverError, OutOfTime
 from kraftcheck.ci.conformance.kafka.fuzz.beside import BesideRow, beside_release
 from kraftcheck.ci.conformance.kafka.fuzz.run import cause_lines, fuzz_with_kafka
-from kraftcheck.ci.conformance.kafka.junit import class_name, test_source
 from kraftcheck.ci.conformance.kafka.naming import (
     FullAnswer,
     Naming,
@@ -33,150 +32,33 @@ from kraftcheck.ci.conformance.kafka.naming import (
     named,
     sequence_witnesses,
 )
-from kraftcheck.ci.conformance.kafka.places import METHODS, place_in
+from kraftcheck.ci.conformance.kafka.places import METHODS
 from kraftcheck.ci.conformance.kafka.tour.images import OF_DISKS, tour_of_images
 from kraftcheck.ci.conformance.kafka.tour.report import TourRow, tour_lines
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
-from kraftcheck.ci.explore.diff import ALIKE, BROKEN, MENDED, PromiseChange, SearchComparison, compare, sides
-from kraftcheck.ci.explore.trace import html, page
+from kraftcheck.ci.explore.diff import ALIKE, BROKEN, MENDED, SearchComparison, compare, sides
 from kraftcheck.ci.explore.two_sides import mended
-from kraftcheck.ci.run.formats import REPOSITORY
-from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, SourceLine, every_id, expecting, not_judged
+from kraftcheck.ci.run.judged import HOLDS, NOT_JUDGED, JudgedProperty, JudgedRun, expecting
 from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.run.reports import ReportFiles, report_options
+from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
-from kraftcheck.ci.terminal.files import check_results, check_writable, results, write, write_json
+from kraftcheck.ci.terminal.files import check_results, check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import passed, time_limit, within
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.verdicts.breaches import located, place_at, written
 from kraftcheck.model.nearest import nearest
-from kraftcheck.model.rules.ruleset import RuleSet, parse, without
+from kraftcheck.model.rules.ruleset import RuleSet, parse, variant_name, without
 from kraftcheck.model.systems.images.system import IMAGES
+from kraftcheck.properties.kinds import always
 from kraftcheck.properties.register.findings import BY_ID
-from kraftcheck.solvers.drawings.drawing import drawing, with_other_rules
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, Refuted, worst_exit_code
 from kraftcheck.solvers.traces.render import lines
-
-TESTS, PAGE = "tests", "index.html"  # the folder of the tests, and the page, in the folder of `--out`
-IN_KAFKA = "metadata/src/test/java/org/apache/kafka/controller/"  # where the tests belong in a checkout of Kafka
-
-
-@frozen
-class Breach:
-    """A promise that a build newly breaks by a run of states and steps."""
-
-    name: str  # system and promise, as files are named
-    change: PromiseChange  # of the promise
-    trace: tuple[str, ...]  # in lines
-    picture: str  # the page of the run, with the release's rules beside it
-    test: str  # the source of its test; empty where it has none
-    said: str  # how the test ends on the build; why there is none
-
-    @property
-    def shown(self) -> bool:
-        """Whether the run was taken on the classes of the build."""
-        return bool(self.test) and self.said == PASSES
-
-
-def breaches(build: Build, compared: Mapping[str, SearchComparison]) -> list[Breach]:
-    """The breaches of a build; the test of each is run on its classes; raises DriverError or Refusal where none can."""
-    changes = [(system, found, one) for system, found in compared.items() for one in found.changes]
-    drawn = [_breach(*change) for change in changes if _refuted(change[2])]
-    said = run_tests(build, {class_name(one.name): one.test for one in drawn if one.test})
-    return [
-        Breach(one.name, one.change, one.trace, one.picture, one.test, said.get(class_name(one.name), one.said))
-        for one in drawn
-    ]
-
-
-def _refuted(change: PromiseChange) -> bool:
-    return change.kind == BROKEN and change.b is not None and isinstance(change.b.verdict, Refuted)
-
-
-def _breach(system: str, found: SearchComparison, change: PromiseChange) -> Breach:
-    assert change.b is not None
-    assert isinstance(change.b.verdict, Refuted)
-    before, after = found.results
-    trace, name, title = change.b.verdict.trace, f"{system}-{change.claim}", after.subject.title()
-    seen = with_other_rules(drawing(trace, after.program, title), trace, before.program, before.subject.rules or "")
-    try:
-        if trace.loop is not None:
-            raise Refusal("a run that never ends has no test")
-        test, said = test_source(trace, after.program, title, class_name(name)), ""
-    except Refusal as reason:
-        test, said = "", reason.message
-    return Breach(name, change, tuple(lines(trace)), html(seen), test, said)
-
-
-def method_at(build: Build, asked: str) -> SourceLine | None:
-    """Where the source of a build answers a kind of request, or takes an action; None where no method is named so."""
-    found = place_in(build, METHODS[asked]) if asked in METHODS else None
-    if found is None:
-        return None
-    path, _, line = found.partition("#L")
-    return SourceLine(path, int(line), REPOSITORY)
-
-
-def located(build: Build, one: JudgedProperty) -> JudgedProperty:
-    """A promise, where it is broken at the method that takes the last request of its run."""
-    steps = () if one.passed or one.trace is None else one.trace.steps
-    asked = [step.action for step in steps if step.action in METHODS]
-    return evolve(one, at=method_at(build, asked[-1])) if asked else one
-
-
-def written(
-    place: Path | None, build: Build, told: tuple[str, ...], compared: Mapping[str, SearchComparison]
-) -> Iterator[str]:
-    """Write the page, the pictures and the tests, if a place is named; what was written, in lines.
-
-    The last line that was told is the answer. Raises as `breaches` does.
-    """
-    if place is None:
-        return
-    found = breaches(build, compared)
-    with results("--out", place) as folder:
-        write(folder / PAGE, page(f"kraftcheck branch: {build}", _body(build, told, found), "{}", ("page.css",), ()))
-        for one in found:
-            write(folder / f"{one.name}.html", one.picture)
-        tests = {class_name(one.name): one.test for one in found if one.test}
-        if tests:
-            (folder / TESTS).mkdir()
-            for driver in sources(build, TOUR):
-                write(folder / TESTS / driver.name, driver.read_text("utf-8"))
-            for name, text in tests.items():
-                write(folder / TESTS / f"{name}.java", text)
-    yield f"wrote {place / PAGE}"
-    yield from (f"wrote {place / TESTS / f'{name}.java'}" for name in tests)
-
-
-def _body(build: Build, told: tuple[str, ...], found: list[Breach]) -> str:
-    digests = "".join(f"<tr><td>{escape(part.path.name)}</td><td>{part.digest}</td></tr>" for part in build.first)
-    parts = [f"<h1>{escape(str(build))}</h1>", f"<p>{escape(told[-1])}</p>", *map(_section, found)]
-    parts += ["<h2>All that was said</h2>", f"<pre>{escape(chr(10).join(told))}</pre>"]
-    if digests:
-        parts.append(f"<h2>What was driven, before the jars of {escape(build.like)}</h2><table>{digests}</table>")
-    return "\n".join((*parts, ""))
-
-
-def _section(one: Breach) -> str:
-    file = f"{class_name(one.name)}.java"
-    if one.shown:
-        test = (f'<p>The test <a href="{TESTS}/{file}">{file}</a> takes these steps on the classes of the build, and '
-                f"passes there: it fails once the promise is kept. Copy the files of <code>{TESTS}</code> to "
-                f"<code>{IN_KAFKA}</code>, and run <code>./gradlew :metadata:test --tests "
-                f"{class_name(one.name)}</code>.</p>")  # fmt: skip
-    elif one.test:
-        test = f'<p class="fails">The test {file} does not pass on the classes of the build: {escape(one.said)}</p>'
-    else:
-        test = f"<p>There is no test: {escape(one.said)}</p>"
-    return (f'<section id="{one.name}"><h2>Newly broken: {escape(one.change.sentence)}</h2>\n'
-            f'<p><a href="{one.name}.html">{one.name}</a>, step by step, with the release beside it</p>\n'
-            f"<pre>{escape(chr(10).join(one.trace))}</pre>\n{test}</section>")  # fmt: skip
-
 
 DECIDING = tuple(
     f"org.apache.kafka.{name}."
@@ -204,6 +86,18 @@ BOUNDS: Mapping[str, Mapping[str, int]] = {"replication": {"reassignments": 1}}
 """What a system needs besides its scope to ask for every choice of the controller's that it reads."""
 
 
+UNASKED = ("padded-configs-stored", "min-isr-raise-is-silent")
+"""Choices of the controller's that no question shows: the values drawn are read, and no leader is told of a min ISR."""
+
+LAYERS = ("partition", "triggers", "controller", "records")  # the parts of the model that answer for the controller
+
+
+def _asked() -> Set[str]:
+    """The choices that rules of the controller ask."""
+    rules = (entry.rule for entry in entries() if entry.file.parent.name in LAYERS)
+    return {variant_name(name) for rule in rules for name in rule.switches}
+
+
 def _silent(*progress: object) -> None:
     """Report no progress."""
 
@@ -216,16 +110,22 @@ class _Asking:
     seed: int
 
     def rounds(self, rules: RuleSet) -> Iterator[tuple[FullAnswer, list[str]]]:
-        """What is asked, with its lines, in the order of its cost; no round begins once the time is over."""
+        """What is asked, with its lines, in the order of its cost; no round begins once the time is over.
+
+        What is known of a round that was not asked whole when it was over is the last.
+        """
         for asked in (self._first, self._checks, self._more):
             if not passed():
-                yield asked(rules)
+                try:
+                    yield asked(rules)
+                except OutOfTime as reason:
+                    yield FullAnswer(0, 0, []), [str(reason)]
 
     def whole(self, name: str) -> FullAnswer | None:
         """What all rounds say of a rule set, up to the first that differs; None where the time was over before."""
         cases, rounds = 0, 0
         for answer, _ in self.rounds(parse(name)):
-            cases, rounds = cases + answer.cases, rounds + 1
+            cases, rounds = cases + answer.cases, rounds + (not passed())
             if answer.differing:
                 return FullAnswer(cases, answer.differing, answer.witnesses)
         return FullAnswer(cases, 0, []) if rounds == ROUNDS else None
@@ -242,7 +142,10 @@ class _Asking:
         if passed() or not self.build.first:
             return None
         asked = rules.switched(**dict.fromkeys(OF_DISKS, False))
-        return tour_of_images(self.build, IMAGES, IMAGES.setting(SCOPE, rules=asked), 0, self.seed, _silent)
+        try:
+            return tour_of_images(self.build, IMAGES, IMAGES.setting(SCOPE, rules=asked), 0, self.seed, _silent)
+        except OutOfTime:
+            return None
 
     def _first(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
         return self._fuzz(rules, FIRST, self.seed)
@@ -254,7 +157,7 @@ class _Asking:
         row = fuzz_with_kafka(self.build, rules, steps, seed, _silent)
         answer = FullAnswer(row.steps, row.differing, sequence_witnesses(self.build.like, row.kept), row.ended)
         text = f"whole controllers: {row.steps:,} steps in {row.sequences:,} sequences, {row.differing:,} differ"
-        return answer, [text, *cause_lines(evolve(row, causes=row.causes[:1]))]
+        return answer, [text, *cause_lines(evolve(row, causes=row.causes[:1])), *filter(None, [row.late])]
 
     def _checks(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
         rows = list[CheckRow]()
@@ -281,10 +184,11 @@ class _Outcome:
     complete: bool  # whether every round was asked
     beside: BesideRow | None = None  # the answers that no rule is of; None where they were not asked
     images: TourRow | None = None  # the steps of a broker's image; None where they were not asked
-    first: str = ""  # the method whose answer is the first that differs; empty where none does
+    asked: tuple[str, ...] = ()  # the kinds of requests, and the checks, whose answers differ
     changed: Set[str] = frozenset()  # the classes that are not those of the release
     unrun: tuple[UnrunMethod, ...] = ()  # of their changed methods those of which no question ran some changed line
     untold: str = ""  # what nothing asked tells from the mend that the build is said to be; empty where it is told
+    stale: str = ""  # what to do about sources that are newer than what is built; empty where none are
 
     @property
     def differs_beside(self) -> bool:
@@ -297,7 +201,7 @@ class _Outcome:
         code = self._of_promises()
         if self.differs_beside and code in (0, EXIT_VACUOUS):
             return NON_CONFORMANT
-        return code or (EXIT_VACUOUS if self.is_not_asked else 0)
+        return code or (EXIT_VACUOUS if self.is_not_asked or self.stale else 0)
 
     @property
     def is_not_asked(self) -> bool:
@@ -332,28 +236,43 @@ class _Outcome:
 
     def changes(self, like: str) -> Iterator[str]:
         """What it changes, and what of that no question ran."""
-        if self.changed:
+        if not self.changed:
+            yield f"no class is another than that of {like}"
+        else:
             unrun = sorted(self.unrun, key=lambda one: (not one.owner.startswith(DECIDING), one.owner, one.name))
             more = f" and {len(unrun) - MOST_NAMED} more" * (len(unrun) > MOST_NAMED)
             named = f"; no question ran {', '.join(map(str, unrun[:MOST_NAMED]))}{more}" if unrun else ", all of it run"
             yield f"classes that are not those of {like}: {len(self.changed)}{named}"
 
-    def runs(self, build: Build, base: str, said: str) -> Iterator[JudgedRun]:
+    def runs(self, build: Build, said: str, code: int) -> Iterator[JudgedRun]:
         """For the reports: what its rules promise; a promise that the release does not keep either is expected so.
 
-        A promise that is broken is at the method that takes the last request of its run; what has no name is at that
-        whose answer differs.
+        A promise that is broken is at the method that takes the last request of its run. What else differs is judged
+        by the kind of the request, at the method that answers it, or in a class that is changed.
         """
+        shown = list[JudgedProperty]()
         for a, b in (found.results for found in self.compared.values()):
             before = {one.id: one.verdict.split(" ")[0] for one in a.run().properties}
             rows = [one for one in b.run().properties if not one.id.startswith(ALIKE)]
             same = [one.verdict if one.verdict.split(" ")[0] == before.get(one.id) else HOLDS for one in rows]
             judged = tuple(located(build, expecting(*row)) for row in zip(rows, same, strict=True))
             yield evolve(b.run(), properties=judged)
-        if not self.compared and self.exit_code:
-            chosen, at = subject(EXPLORED[0], SCOPE, {}, base), method_at(build, self.first)
-            unjudged = not_judged(chosen, every_id(chosen), said)
-            yield JudgedRun(chosen, "explore", tuple(evolve(one, at=at) for one in unjudged))
+            shown += judged
+        names = [] if self.compared else [*self.asked]
+        names += [] if self.beside is None else [name for name, *_ in self.beside.causes]
+        names += [] if self.images is None else [one.action for one in self.images.shown]
+        if not names and shown and (not code or not all(one.passed for one in shown)):
+            return
+        own = next(iter(sorted(self.changed)), "").rpartition(".")[2]
+        rows = list[JudgedProperty]()
+        for name in dict.fromkeys(names or [""]):
+            of = f"what is answered to {name or 'all that is asked'} is what {build.like} answers"
+            claim = always(f"answers{'-' * bool(name)}{name}", of, lambda _: True)
+            passed, at = not names and not code, place_at(build, METHODS.get(name, own))
+            word = HOLDS if passed else NOT_JUDGED
+            rows.append(JudgedProperty(claim.id, claim.kind, word, said, passed, claim=claim, at=at))
+        chosen, again = subject(EXPLORED[0], SCOPE, {}, f"kafka-{build.like}"), shlex.join(build.words)
+        yield JudgedRun(chosen, "branch", tuple(rows), command=f"kraftcheck branch {again}")
 
 
 @define
@@ -425,13 +344,14 @@ def branch_command(
     try:
         outcome = _answered(build, flags, base, wanted, told.say)
         code, last = _ended(outcome, base, wanted)
+        last = "; ".join(filter(None, (last, outcome.stale)))
         for line in written(out, build, (*told.lines, f"{last} (exit {code})"), outcome.compared):
             told.screen.plain(line)
     except DriverError as reason:
         raise Refusal(str(reason)) from None
     if target is not None:
         write_json(target, {**outcome.document(build, code), "seconds": told.seconds()})
-    reports.write(told.screen, list(outcome.runs(build, base, last)), code, last)
+    reports.write(told.screen, list(outcome.runs(build, last, code)), code, last)
     told.screen.plain(f"{last} (exit {code})")
     sys.exit(code)
 
@@ -449,6 +369,9 @@ class _Mend:
         if finding not in BY_ID:
             raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, BY_ID, 'kraftcheck findings')}")
         switches = BY_ID[finding].switches
+        if beyond := [one for one in switches if one in UNASKED or one not in _asked()]:
+            raise Refusal(f"--mends: {finding} is mended by {', '.join(beyond)} too, of which no question to the "
+                          f"controller's classes tells; kraftcheck findings {finding} shows what does")  # fmt: skip
         less = {without(base, [one for one in switches if one != left]) for left in switches}
         return cls(mended(finding, base), tuple(sorted(less - {base, mended(finding, base)})))
 
@@ -475,8 +398,8 @@ def _answered(
         changed = build.changed()
         asking = _Asking(evolve(build, noted=Noted.of(Path(noted), changed)), flags["seed"])
         outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
-        outcome = evolve(outcome, changed=changed, unrun=asking.build.unrun())
-    for line in outcome.changes(build.like):
+        outcome = evolve(outcome, changed=changed, unrun=asking.build.unrun(), stale=build.stale())
+    for line in outcome.changes(build.like) if build.first else ():
         say([line])
     return outcome
 
@@ -492,18 +415,18 @@ def _outcome(
     """Ask, name and explore, and show each as it is known."""
     cases, witnesses, differing, rounds, beside, images = 0, list[Witness](), 0, 0, None, None
     rules = parse(base)
-    for answer, text in asking.rounds(rules):
+    for number, (answer, text) in enumerate(asking.rounds(rules)):
         say(text)
-        rounds, cases, differing = rounds + 1, cases + answer.cases, differing + answer.differing
+        rounds, cases, differing = rounds + (not passed()), cases + answer.cases, differing + answer.differing
         witnesses += answer.witnesses
         if answer.ended:
             say(["its process ends or hangs again and again, so that it is asked no more"])
             break
-        if rounds == 1 and (beside := asking.beside(rules)) is not None:
+        if number == 0 and (beside := asking.beside(rules)) is not None:
             say(beside.lines(base.removeprefix("kafka-")))
-        if rounds == 1 and (images := asking.images(rules)) is not None:
+        if number == 0 and (images := asking.images(rules)) is not None:
             say(_image_lines(images))
-        if differing and rounds > 1:
+        if differing and number:
             break
     complete = bool(differing) or rounds == ROUNDS
     if not differing:
@@ -518,9 +441,9 @@ def _outcome(
         if fingerprint(program(one)) != fingerprint(program(other)):
             compared[system] = compare(one, other, budget, functools.partial(run, quiet=quiet))
             say(list(promise_lines(system, compared[system])))
-    first = witnesses[0].asked if witnesses else ""
+    asked = tuple(dict.fromkeys(one.asked for one in witnesses))
     complete = complete and untold is not None and not passed()
-    return _Outcome(cases, differing, naming, compared, complete, beside, images, first, untold=untold or "")
+    return _Outcome(cases, differing, naming, compared, complete, beside, images, asked, untold=untold or "")
 
 
 def _image_lines(row: TourRow) -> list[str]:
@@ -549,7 +472,8 @@ def _ended(outcome: _Outcome, base: str, wanted: _Mend | None) -> tuple[int, str
         return code or EXIT_INCOMPLETE, f"{said}{_beside_words(outcome)}"
     if naming is None:
         said = "decides as its release" if outcome.complete else "decides as its release as far as it was asked"
-        said = f"{said}: {outcome.cases:,} cases, 0 differ{_beside_words(outcome)}"
+        said = f"{said}: {outcome.cases:,} cases, 0 differ" if outcome.cases else "has given no answer in the time"
+        said += _beside_words(outcome)
         return (NON_CONFORMANT if wanted is not None and outcome.complete else code), said
     if naming.name is None:
         return code, f"differs from {base} in {outcome.differing:,} cases, and is no rule set that is known"

@@ -41,6 +41,8 @@ _MANAGERS = f"{_OWN}controller/ReplicationControlManager.class"
 _MODULES = ("metadata", "server-common", "clients", "raft")
 """The modules of a checkout whose classes the controller consists of; the first has to be built."""
 
+_MOST = 0.9  # a module that has so many of its release's classes is taken for built whole
+
 OLDEST_JAVA = 17  # the Java that every driver needs at least
 _FIRST_JAVA = 44  # the version of class files less that of Java; both rise together
 
@@ -135,6 +137,11 @@ class Build:
                           "them, to drive the managers of a release with them")  # fmt: skip
         return cls(like or _nearest(_version(text, chosen)), tuple(chosen), text)
 
+    @property
+    def words(self) -> list[str]:
+        """The words of a command that name it."""
+        return [str(self), "--like", self.like] if self.first else [self.like]
+
     def __str__(self) -> str:
         """Its name, that of the release where it is one."""
         return self.name or self.like
@@ -174,14 +181,33 @@ class Build:
         heads = [part.bytes_of(part.classes[0])[:8] for part in self.first if part.classes]
         return max((int.from_bytes(head[6:8]) - _FIRST_JAVA for head in heads), default=OLDEST_JAVA)
 
-    def stale(self) -> Iterator[str]:
-        """The modules of a checkout whose sources have changed since they were built."""
+    def _modules(self) -> Iterator[tuple[Path, Part]]:
+        """The folders of the modules of a checkout that the controller consists of, with what is built of each."""
         for part in self.first:
             module = part.path.parents[3 if part.path.is_dir() else 2] if len(part.path.parents) > 3 else part.path
-            sources = (file.stat().st_mtime for file in (module / "src/main/java").rglob("*.java"))
+            if module.name in _MODULES and module.parent == Path(self.name).absolute():
+                yield module, part
+
+    def stale(self) -> str:
+        """What to do about modules of a checkout whose sources have changed since they were built; else empty."""
+        found = list[Path]()
+        for module, part in self._modules():
+            sources = (file.stat().st_mtime for file in (module / "src/main").rglob("*") if file.is_file())
             built = _newest(part.path) if part.path.is_dir() else part.path.stat().st_mtime
-            if max(sources, default=0.0) > built:
-                yield module.name
+            found += [module] if max(sources, default=0.0) > built else []
+        names = ", ".join(module.name for module in found)
+        return f"sources of {names} are newer than what is built: run {_gradle(found)}" if found else ""
+
+    def unbuilt(self) -> str:
+        """What to do about the module of a checkout that lacks most classes of its release's; empty for none."""
+        shares, parts = list[tuple[float, Path, str]](), [*self._modules()]
+        released = {_artifact(one.name): one for one in map(Path, jars(self.like).split(os.pathsep))} if parts else {}
+        for module, part in parts:
+            own, all_ = {*part.own}, {*Part(released[part.artifact], "", "").own}
+            has = f"{part.path} has {len(own & all_):,} of the {len(all_):,} classes of {module.name} {self.like}"
+            shares.append((len(own & all_) / len(all_), module, has))
+        share, module, has = min(shares, default=(1.0, Path(), ""))
+        return f"{has}: run {_gradle([module])}" if share < _MOST else ""
 
     def lines(self) -> list[str]:
         """What is driven, for a reader; nothing for a release, whose digests are known."""
@@ -196,11 +222,11 @@ class Build:
                      for release in known_versions()}  # fmt: skip
             of = max(alike, key=lambda release: (alike[release], release == self.like))
             text.append(f"  as released in {of}: {len(self.first) - len(changed)} of {len(self.first)} jars")
-        text += [f"  warning: sources of {module} are newer than what is built of it" for module in self.stale()]
+        text += [f"  warning: {stale}"] if (stale := self.stale()) else []
         if _VERSION.fullmatch(self.name):
             text.append(f"  warning: no digest of Kafka {self} is listed; what Maven fetched is trusted")
         if not any(_MANAGERS in part.classes for part in self.first):
-            text.append(f"  what it does not have, the managers too, is of {self.like}")
+            text.append(f"  what it does not have is of {self.like}")
         return text
 
 
@@ -288,9 +314,14 @@ def _of_checkout(place: Path) -> list[Path]:
         else:
             found += jar_files
     if not any(place / _MODULES[0] in path.parents for path in found):
-        gradle = "./gradlew" if (place / "gradlew").exists() else "gradle"
-        raise Refusal(f"{place} is not built: run {gradle} {' '.join(f':{module}:jar' for module in _MODULES)} there")
+        raise Refusal(f"{place} is not built: run {_gradle([place / module for module in _MODULES])} there")
     return found
+
+
+def _gradle(modules: Sequence[Path]) -> str:
+    """The command that builds modules of a checkout."""
+    gradle = "./gradlew" if (modules[0].parent / "gradlew").exists() else "gradle"
+    return f"{gradle} {' '.join(f':{module.name}:jar' for module in modules)}"
 
 
 def _newest(folder: Path) -> float:

@@ -37,6 +37,7 @@ from kraftcheck.ci.conformance.kafka.jars import (
     recorded,
 )
 from kraftcheck.ci.terminal.files import folder, replace
+from kraftcheck.ci.terminal.interrupts import passed, within
 from kraftcheck.ci.terminal.refusal import Refusal
 
 PACKAGE = "org.apache.kafka.controller"  # where drivers live: the classes they drive are package-private
@@ -63,6 +64,12 @@ class DriverError(RuntimeError):
     """The process died or wrote something else than answers; the message has the end of its log."""
 
 
+class OutOfTime(Exception):
+    """The time of the command was over while an answer was awaited; it may have come later."""
+
+    answered: int = 0  # how many answers of the sequence had come
+
+
 def compile_driver(build: Build, name: str, kind: str = CONTROLLER) -> str:
     """The class path of a driver, compiled for a build where the cache does not hold it yet.
 
@@ -74,7 +81,10 @@ def compile_driver(build: Build, name: str, kind: str = CONTROLLER) -> str:
     Raises:
         Refusal: where jars or a compiler are missing, or the build's classes are not those the driver knows.
     """
-    return compiled(build, sources(build, name), kind)
+    try:
+        return compiled(build, sources(build, name), kind)
+    except Refusal as reason:
+        raise Refusal(build.unbuilt() or reason.message) from None
 
 
 def compiled(build: Build, source_files: Sequence[Path], kind: str = CONTROLLER) -> str:
@@ -96,8 +106,7 @@ def compiled(build: Build, source_files: Sequence[Path], kind: str = CONTROLLER)
         if place.is_symlink() or not place.is_dir() or recorded(record) != digests_below(place):
             _remove(place)
             _check_java(build)
-            of = f"{build}, which may not be built whole" if build.first else build
-            compile_java(source_files, classes, place, f"what asks Kafka {of}")
+            compile_java(source_files, classes, place, f"what asks Kafka {build}")
             replace(record, json.dumps(digests_below(place), indent=1))
     return os.pathsep.join((str(place), classes))
 
@@ -171,6 +180,8 @@ class DriverProcess:
     SILENCE = 120.0
     """Seconds that a driver may take for a block of answers; one that hangs is stopped, and has died of the block."""
 
+    GRACE = 2.0  # seconds that an answer is awaited after the time of the command is over
+
     def __init__(self, build: Build, name: str, arguments: Sequence[str], options: Sequence[str] = ()) -> None:
         self.build = build
         java, path = program("java"), compile_driver(build, name)
@@ -179,7 +190,7 @@ class DriverProcess:
         self._begin()
 
     def _begin(self) -> None:
-        self._hung = False
+        self._hung, self._late, self._timely = False, False, not passed()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
@@ -209,7 +220,8 @@ class DriverProcess:
         with contextlib.suppress(BrokenPipeError):  # of a question that a process which died has not read
             stdin.close()
         self._pipe(self._process.stdout).close()
-        self._process.wait()
+        with self._limited():
+            self._process.wait()
         self._log.close()
 
     def check_end(self) -> None:
@@ -227,13 +239,17 @@ class DriverProcess:
 
     @contextlib.contextmanager
     def _limited(self) -> Iterator[None]:
-        """Stop the process where what is done with it takes longer than SILENCE."""
+        """Stop the process where what is done with it takes longer than SILENCE, or than the command may.
+
+        One that was begun once that time was over has to do with what is shown, and is not hurried.
+        """
+        left = within(self.SILENCE) + self.GRACE if self._timely else self.SILENCE
 
         def stop() -> None:
-            self._hung = True
+            self._hung, self._late = left >= self.SILENCE, left < self.SILENCE
             self.kill()
 
-        timer = threading.Timer(self.SILENCE, stop)
+        timer = threading.Timer(min(left, self.SILENCE), stop)
         timer.daemon = True
         timer.start()
         try:
@@ -249,6 +265,8 @@ class DriverProcess:
 
     def _failure(self) -> DriverError:
         code = self._process.wait()
+        if self._late:
+            raise OutOfTime("the time was over before the classes had answered")
         if self._hung:
             return DriverError(f"{NO_ANSWER} for {self.SILENCE:g} s")
         self._log.seek(0)

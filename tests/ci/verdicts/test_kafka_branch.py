@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -20,6 +21,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.beside import beside_release
 from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzProcess
 from kraftcheck.ci.conformance.kafka.jars import jars
 from kraftcheck.ci.conformance.kafka.naming import FullAnswer
+from kraftcheck.ci.conformance.kafka.places import METHODS
 from kraftcheck.ci.explore.two_sides import mended
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts import branch
@@ -57,17 +59,22 @@ def test_a_mend_is_recognised(tmp_path: Path) -> None:
 
 @pytest.mark.xdist_group("kafka")
 def test_a_change_without_a_name_is_no_pass(tmp_path: Path) -> None:
-    """A mutant of the builder differs at once, is no rule set, and fails in the report too."""
+    """A mutant of the builder differs at once, is no rule set, and is an error in a report for each kind of request."""
     mutant = changed(tmp_path, "101")
-    junit = tmp_path / "junit.xml"
-    ran = kraftcheck("branch", str(mutant), "--junit", str(junit), "--quiet", "--json", "-")
+    junit, sarif = tmp_path / "junit.xml", tmp_path / "a.sarif"
+    reports = ("--junit", str(junit), "--sarif", str(sarif))
+    ran = kraftcheck("branch", str(mutant), *reports, "--quiet", "--json", "-")
     document = ran.document()
     assert (ran.code, document["exit_code"], document["naming"]["name"]) == (23, 23, None)
     assert document["differing"] > 0
     assert "is no rule set: " in ran.err
     cases = list(ElementTree.parse(junit).iter("testcase"))
-    assert cases
     assert all(case.find("error") is not None for case in cases)
+    results = json.loads(sarif.read_text("utf-8"))["runs"][0]["results"]
+    kinds = {one["ruleId"].removeprefix("elections/answers-") for one in results}
+    assert 0 < len(results) == len(cases) == len(kinds) <= len(METHODS)
+    assert f"again: kraftcheck branch {mutant} --like {NEWEST}" in results[0]["message"]["text"]
+    assert kinds <= METHODS.keys()
 
 
 @pytest.mark.xdist_group("kafka")
@@ -109,12 +116,15 @@ def test_a_change_that_no_question_runs_is_no_pass(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.xdist_group("kafka")
 def test_a_build_that_hangs_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request that is not answered is the difference; nothing else is asked, nor the same in shorter sequences."""
+    """A request that is not answered is the difference, and the last asked; where the time is over before, none is."""
+    hangs = str(changed(tmp_path, "hangs", "ClusterControlManager"))
+    over = kraftcheck("branch", hangs, "--quiet", "--time-limit", "6s")
+    assert (over.code, over.out.splitlines()[-1]) == (20, "has given no answer in the time (exit 20)")
+    assert "\nthe time was over before the classes had answered: register " in over.out
     monkeypatch.setattr(FuzzProcess, "SILENCE", 15.0)
-    ran = kraftcheck("branch", str(changed(tmp_path, "hangs", "ClusterControlManager")), "--quiet", "--json", "-")
+    ran = kraftcheck("branch", hangs, "--quiet", "--json", "-")
     document = ran.document()
-    assert (ran.code, document["beside"], document["naming"]["name"]) == (23, None, None)
-    assert document["differing"] in (1, 2)  # a second sequence may have been sent already
+    assert (ran.code, document["beside"], document["naming"]["name"], document["differing"]) == (23, None, None, 1)
     assert f"{NO_ANSWER} for 15 s" in ran.err
     assert "is asked no more" in ran.err
 
@@ -140,6 +150,43 @@ def test_what_a_build_changes_is_known_by_its_bytes(tmp_path: Path) -> None:
     assert Build.of(given, NEWEST).changed() == {"org.apache.kafka.controller.Added"}
     released = next(path for path in jars(NEWEST).split(os.pathsep) if "kafka-metadata" in path)
     assert Build.of(released, NEWEST).changed() == Build.of(NEWEST).changed() == set()
+
+
+def checkout(folder: Path, *modules: str) -> Path:
+    """A checkout in which Gradle has built jars, which are those of the newest release."""
+    (folder / "settings.gradle").write_text("")
+    for path in map(Path, jars(NEWEST).split(os.pathsep)):
+        module = path.name.removeprefix("kafka-").removesuffix(f"-{NEWEST}.jar")
+        if module in modules:
+            built = folder / module / "build/libs" / path.name
+            built.parent.mkdir(parents=True)
+            built.symlink_to(path)
+    return folder
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_build_that_is_older_than_its_sources_is_no_pass(tmp_path: Path) -> None:
+    """What is built answers as the release; of the sources, which are newer, that says nothing: exit code 21."""
+    source = checkout(tmp_path, "metadata") / "metadata/src/main/java/Changed.java"
+    source.parent.mkdir(parents=True)
+    source.write_text("class Changed { }")
+    ran = kraftcheck("branch", str(tmp_path), "--quiet")
+    assert ran.code == 21
+    assert f"\nno class is another than that of {NEWEST}\n" in ran.out
+    said = "; sources of metadata are newer than what is built: run gradle :metadata:jar (exit 21)"
+    assert ran.out.splitlines()[-1].endswith(said)
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_module_that_is_half_built_is_refused(tmp_path: Path) -> None:
+    """Of a module with one class nothing is asked: a line names its folder and the task that builds it; exit code 2."""
+    classes = checkout(tmp_path, "metadata") / "server-common/build/classes/java/main"
+    changed(tmp_path, "1", "SnapshotRegistry", "timeline")
+    classes.parent.mkdir(parents=True)
+    (tmp_path / "1").rename(classes)
+    ran = kraftcheck("branch", str(tmp_path), "--quiet")
+    said = rf"kraftcheck: {classes} has 1 of the \d+ classes of server-common 4\.4\.0: run gradle :server-common:jar\n"
+    assert (ran.code, bool(re.fullmatch(said, ran.err))) == (2, True)
 
 
 @pytest.mark.xdist_group("kafka")
@@ -200,20 +247,19 @@ def test_a_release_is_not_the_mend_of_its_defect(tmp_path: Path) -> None:
     assert ran.code == 23
     assert "decides as its release: " in ran.out
     over = kraftcheck("branch", folder, "--quiet", "--time-limit", "0.001s")
-    assert (over.code, over.out.splitlines()[-1]) == (
-        20, "decides as its release as far as it was asked: 0 cases, 0 differ (exit 20)")  # fmt: skip
+    assert (over.code, over.out.splitlines()[-1]) == (20, "has given no answer in the time (exit 20)")
 
 
 @pytest.mark.xdist_group("kafka")
-def test_a_mend_that_no_question_tells_from_its_release_is_no_pass() -> None:
+def test_a_mend_that_no_question_tells_from_its_release_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is asked shows nothing of a mend, or the time is over before it could: neither a mend nor another build."""
     folder = str(Path(jars(NEWEST).split(os.pathsep)[0]).parent)
+    monkeypatch.setattr(branch, "UNASKED", ())
     ran = kraftcheck("branch", folder, "--mends", "padded-config", "--quiet")
     said = "is kafka-4.4.0-padded-configs-stored in all that is asked, which does not tell it from its release"
     assert (ran.code, ran.out.splitlines()[-1]) == (20, f"{said} (exit 20)")
     over = kraftcheck("branch", folder, "--mends", "padded-config", "--quiet", "--time-limit", "0.001s")
-    assert (over.code, over.out.splitlines()[-1]) == (
-        20, "decides as its release as far as it was asked: 0 cases, 0 differ (exit 20)")  # fmt: skip
+    assert (over.code, over.out.splitlines()[-1]) == (20, "has given no answer in the time (exit 20)")
 
 
 @frozen
@@ -242,10 +288,16 @@ def test_half_a_mend_is_no_mend(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_mend_is_that_of_a_defect_which_the_release_has() -> None:
-    """A finding that there is not, and one that the release does not have, are refused in a line."""
+    """A finding that there is not, one that the release does not have, and one of brokers are refused in a line."""
     base = f"kafka-{NEWEST}"
     assert mended("ghost-elr-member", base) == "kafka-4.4.0-removed-replicas-stay-in-elr"
     unknown = kraftcheck("branch", NEWEST, "--mends", "ghost").refusal()
     assert unknown.startswith("--mends: no finding 'ghost'; did you mean ghost-elr-member")
     with pytest.raises(Refusal, match=r"^kafka-4\.4\.0 does not have dead-last-known-leader"):
         mended("dead-last-known-leader", base)
+    for finding, choice in (
+        ("torn-promotion", "duplicate-log-stops-start"),
+        ("padded-config", "padded-configs-stored"),
+    ):
+        refusal = kraftcheck("branch", NEWEST, "--mends", finding).refusal()
+        assert refusal.startswith(f"--mends: {finding} is mended by {choice}")

@@ -29,7 +29,8 @@ from kraftcheck.ci.conformance.kafka.change.cases import (
 )
 from kraftcheck.ci.conformance.kafka.change.models import Model, model_of
 from kraftcheck.ci.conformance.kafka.columns import NO_LEADER, VACANT, Columns, Rows, answer_lines, named
-from kraftcheck.ci.conformance.kafka.drivers import Driver, DriverError, JavaProcess
+from kraftcheck.ci.conformance.kafka.drivers import Driver, DriverError, JavaProcess, OutOfTime
+from kraftcheck.ci.terminal.interrupts import passed
 from kraftcheck.model.rules.ruleset import RuleSet
 
 AFTER = "after."  # what columns of the state after the replay start with; a record that differs is the nearer cause
@@ -355,9 +356,11 @@ def conform_with_kafka(
 ) -> Iterator[CheckRow | CheckFault]:
     """Ask a build and the model the same questions; one row for each check, as it ends.
 
-    A check that ends without a verdict does not end the others.
+    A check that ends without a verdict does not end the others; none begins once the time of the command is over.
     """
     for check in _checks(size):
+        if passed():
+            return
         try:
             row: CheckRow | CheckFault = _row(build, check, rules, report)
         except Exception as error:  # whatever it is, it is reported with the check's name
@@ -399,6 +402,8 @@ def _row(build: Build, check: _Check, rules: RuleSet, report: CheckProgress) -> 
         with driver() as kafka:
             for comparison in compare(kafka, model, check.tables):
                 report(f"{build} {check.name} of {check.factor}", comparison.cases, comparison.differences)
+                if passed():
+                    break
     except DriverDeath as reason:
         death = _shown_death(driver, model, reason)
     seconds = time.monotonic() - start
@@ -415,12 +420,17 @@ def _row(build: Build, check: _Check, rules: RuleSet, report: CheckProgress) -> 
 
 
 def _shortest(driver: Callable[[], Driver], model: Model, causes: Sequence[Cause]) -> Iterator[ShownCause]:
-    """The causes, each with a shortest case; one whose shorter cases kill the process stays as it was found."""
+    """The causes, each with a shortest case as far as there is time.
+
+    One whose shorter cases kill the process stays as it was found.
+    """
     for cause in causes:
         try:
+            if passed():
+                raise OutOfTime
             with driver() as kafka:
                 yield _shown_cause(model, shrink_cause(kafka, model, cause))
-        except DriverError:
+        except (DriverError, OutOfTime):
             yield _shown_cause(model, cause)
 
 

@@ -9,10 +9,11 @@ from contextlib import ExitStack, suppress
 from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.drivers import FUZZ, DriverError, compile_driver
+from kraftcheck.ci.conformance.kafka.drivers import FUZZ, DriverError, OutOfTime, compile_driver
 from kraftcheck.ci.conformance.kafka.fuzz.model import answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, Played
+from kraftcheck.ci.terminal.interrupts import passed
 from kraftcheck.model.rules.ruleset import RuleSet
 
 ASKED = "beside"  # the request that ends a sequence: every question that no rule is of, see FuzzBeside.java
@@ -78,7 +79,7 @@ def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQ
         build: whose classes are driven; the release is the one that completes it.
         rules: those of the release, by which the requests are drawn.
         seed: of the draw.
-        sequences: how many.
+        sequences: how many, as long as there is time.
 
     Raises:
         Refusal: where jars, Java, Maven or the network are missing.
@@ -88,9 +89,11 @@ def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQ
     for one in both:
         compile_driver(one, FUZZ)
     compared, answers, counts, first = 0, 0, Counter[str](), dict[str, tuple[str, str]]()
-    with ExitStack() as stack:
+    with ExitStack() as stack, suppress(OutOfTime):
         released, own = (stack.enter_context(FuzzProcess(one)) for one in both)
         for played in ending_plays(build.like, rules, seed, sequences):
+            if passed():
+                break
             expected, actual = told(released, played), told(own, played)
             found = differences(expected, actual)
             if found is None:

@@ -14,7 +14,14 @@ from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.columns import answer_lines
-from kraftcheck.ci.conformance.kafka.drivers import FUZZ, NO_ANSWER, DriverError, DriverProcess, compile_driver
+from kraftcheck.ci.conformance.kafka.drivers import (
+    FUZZ,
+    NO_ANSWER,
+    DriverError,
+    DriverProcess,
+    OutOfTime,
+    compile_driver,
+)
 from kraftcheck.ci.conformance.kafka.fuzz.model import ModelController, Request, answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     Draws,
@@ -91,13 +98,21 @@ class FuzzProcess(DriverProcess):
             raise self._failure() from None
 
     def answers(self, count: int) -> list[str]:
-        """The next answers; where the process ends before it has given all, its end is the answer to the next one."""
+        """The next answers; where the process ends before it has given all, its end is the answer to the next one.
+
+        Raises:
+            OutOfTime: with the answers that have come.
+        """
         stream, lines = self._pipe(self._process.stdout), list[str]()
         with self._limited():
             while len(lines) < count:
                 line = stream.readline().decode()
                 if not line.endswith("\n"):
-                    return [*lines, f"{DIED}: {self._failure()}"]
+                    try:
+                        return [*lines, f"{DIED}: {self._failure()}"]
+                    except OutOfTime as reason:
+                        reason.answered = len(lines)
+                        raise
                 lines.append(line.rstrip("\n"))
         return lines
 
@@ -219,9 +234,13 @@ class Played:
 
         Raises:
             DriverError: when the new one ends too.
+            OutOfTime: with the request that is not answered.
             Refusal: where classes of the build do not fit each other, which says nothing of what they decide.
         """
-        answers = kafka.answers(len(self.exchanges))
+        try:
+            answers = kafka.answers(len(self.exchanges))
+        except OutOfTime as reason:
+            raise OutOfTime(f"{reason}: {self.exchanges[reason.answered].request.line}") from None
         if answers[-1].startswith(DIED):
             if misfit := MISFIT.search(answers[-1]):
                 raise Refusal(f"classes of Kafka {kafka.build} do not fit each other: {misfit[0]}; build all its "
@@ -276,6 +295,9 @@ def fuzzed(
                 _count(counts, waiting.exchanges, difference)
                 if difference is not None:
                     yield difference
+                    if difference.hung:
+                        kafka.kill()  # it has what is ahead, and may hang as well
+                        return
             if ahead is not None and alone:
                 ahead.send(kafka)
             waiting = ahead
@@ -360,6 +382,7 @@ class FuzzRow:
     causes: tuple[FuzzCause, ...] = field(factory=tuple)
     kept: tuple[FuzzDifference, ...] = field(factory=tuple)  # the shortened ones, which the document has in `causes`
     ended: bool = False  # whether Kafka's process ended or hung so often that no further sequence was asked
+    late: str = ""  # what was awaited when the time was over; empty for nothing
 
     @property
     def executed(self) -> int:
@@ -373,7 +396,7 @@ class FuzzRow:
 
     def document(self) -> dict[str, Any]:
         """The row as plain values."""
-        return asdict(self, filter=lambda of, value: of.name != "kept")
+        return asdict(self, filter=lambda of, value: of.name not in ("kept", "late"))
 
 
 def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report: FuzzProgress) -> FuzzRow:
@@ -382,7 +405,8 @@ def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report:
     Args:
         build: whose classes are driven.
         rules: the rule set.
-        steps: as many at least are executed, unless the sequences drawn have twice as many, and most differ early.
+        steps: as many at least are executed, unless the sequences drawn have twice as many, and most differ early, or
+            the time of the command is over.
         seed: of the draw.
         report: of progress: what, how many steps, how many sequences differ.
 
@@ -397,29 +421,41 @@ def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report:
     plans = (drawn_plan(seed, number, LENGTH) for number in itertools.count())
     shortest: dict[tuple[str, ...], FuzzDifference] = {}
     frequency: dict[tuple[str, ...], int] = {}
-    died = 0
+    died, late = 0, ""
 
     def enough() -> bool:
         report(f"{build} fuzz", counts.steps, sum(frequency.values()))
-        over = died >= MOST_DEATHS or (bool(frequency) and passed())
+        over = died >= MOST_DEATHS or passed()
         return over or counts.steps >= steps or counts.sequences * LENGTH >= 2 * steps
 
-    for difference in fuzzed(build, rules, plans, counts, enough):
-        died += MOST_DEATHS if difference.hung else difference.died
-        frequency[difference.cause] = frequency.get(difference.cause, 0) + 1
-        known = shortest.get(difference.cause, difference)
-        shortest[difference.cause] = min(known, difference, key=lambda one: len(one.exchanges))
+    try:
+        for difference in fuzzed(build, rules, plans, counts, enough):
+            died += MOST_DEATHS if difference.hung else difference.died
+            frequency[difference.cause] = frequency.get(difference.cause, 0) + 1
+            known = shortest.get(difference.cause, difference)
+            shortest[difference.cause] = min(known, difference, key=lambda one: len(one.exchanges))
+    except OutOfTime as reason:
+        late = str(reason)
     seconds = time.monotonic() - start
-    kept = list[FuzzDifference]()
-    if shortest:
-        with FuzzProcess(build) as kafka:
-            for cause in sorted(shortest, key=lambda cause: -frequency[cause])[:MOST_CAUSES]:
-                first = shortest[cause]
-                kept.append(first if first.hung or passed() else shortened(kafka, build.like, rules, first))
+    chosen = [shortest[cause] for cause in sorted(shortest, key=lambda cause: -frequency[cause])[:MOST_CAUSES]]
+    kept = tuple(_all_shortened(build, rules, chosen))
     return FuzzRow(
         str(build), seed, counts.steps, counts.sequences, counts.by_request(), sum(frequency.values()), seconds,
-        tuple(_cause(one, frequency[one.cause]) for one in kept), tuple(kept), died >= MOST_DEATHS,
+        tuple(_cause(one, frequency[one.cause]) for one in kept), kept, died >= MOST_DEATHS, late,
     )  # fmt: skip
+
+
+def _all_shortened(build: Build, rules: RuleSet, found: Sequence[FuzzDifference]) -> Iterator[FuzzDifference]:
+    """Differences, shortened as long as there is time."""
+    for one in found:
+        if one.hung or passed():
+            yield one
+            continue
+        try:
+            with FuzzProcess(build) as kafka:
+                yield shortened(kafka, build.like, rules, one)
+        except OutOfTime:
+            yield one
 
 
 def _cause(difference: FuzzDifference, sequences: int) -> FuzzCause:

@@ -25,6 +25,7 @@ from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN
 from kraftcheck.ci.conformance.kafka.tour.report import Differences, ShortestDifference, TourRow
 from kraftcheck.ci.conformance.kafka.tour.requests import TourError
 from kraftcheck.ci.conformance.kafka.tour.run import TourProgress
+from kraftcheck.ci.terminal.interrupts import passed
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.systems.images.system import NOBODY, Images, Log
@@ -180,6 +181,8 @@ class ImageTour:
                     self.walks, self.steps = self.walks + 1, self.steps + len(put)
                     self.unbroken += differing[0] if differing else len(put)
                 report(f"{self.build} tour of images", self.steps, len(self.differences.transitions))
+                if passed():
+                    return
 
     def _rows(self, ways: Sequence[Sequence[Sequence[Transition]]]) -> Rows:
         rows = [[int(n == 0), *self._question(way[-1])] for put in ways for n, way in enumerate(put)]

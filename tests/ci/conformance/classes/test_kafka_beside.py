@@ -9,6 +9,8 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.fuzz.beside import beside_release, differences
+from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
+from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH, FuzzCounts, Played, fuzzed
 from kraftcheck.ci.conformance.kafka.jars import jars, known_versions
 from kraftcheck.model.rules.ruleset import parse
 from tests.ci.conformance.released import NEWEST, changed
@@ -51,15 +53,32 @@ def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_
         ("emptied-processExpiredBrokerHeartbeat", "ReplicationControlManager", "controller", "brokers"),
         ("emptied-write", "PartitionChangeRecord", "common/metadata", "written"),
         ("emptied-replay", "ClusterDelta", "image", "image"),
+        ("first-incrementalAlterConfigs", "ConfigurationControlManager", "controller", "incrementalAlterConfigs"),
+        ("without-setEndPoints", "ClusterControlManager", "controller", "listeners"),
+        ("37", "FeatureControlManager", "controller", "updateFeatures"),
     ],
 )
 def test_what_a_log_would_show_later_is_noticed(
     change: str, name: str, package: str, question: str, tmp_path: Path
 ) -> None:
-    """A write that is not undone or is torn, a record of a wrong version, a contact that does not count: all differ."""
+    """A write that is not undone or is torn, a record of a wrong version, one resource of several: all differ."""
     build = Build.of(str(changed(tmp_path, change, name, package)), NEWEST)
     row = beside_release(build, parse(f"kafka-{NEWEST}"), 1, 20)
     assert question in {name for name, *_ in row.causes}
+
+
+def test_an_unclean_cancel_is_noticed(tmp_path: Path) -> None:
+    """A cancel that leaves an ISR of added replicas, with unclean elections off, is not refused: it differs."""
+    rules = parse(f"kafka-{NEWEST}")
+    plan = next(
+        plan for plan in (drawn_plan(1, number, LENGTH) for number in range(120, 334))
+        if any(one.request.line.endswith("/cancel -") and one.model == "ok INVALID_REPLICA_ASSIGNMENT"
+               for one in Played.of(NEWEST, rules, plan).exchanges)
+    )  # fmt: skip
+    build = Build.of(str(changed(tmp_path, "taken-314", "ReplicationControlManager")), NEWEST)
+    (difference,) = fuzzed(build, rules, iter([plan]), FuzzCounts(), lambda: False)
+    assert difference.exchanges[-1].model == "ok INVALID_REPLICA_ASSIGNMENT"
+    assert difference.exchanges[-1].kafka.startswith("ok NONE|change ")
 
 
 def test_sequences_that_differ_before_are_left_out() -> None:

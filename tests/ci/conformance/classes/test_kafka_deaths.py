@@ -11,7 +11,7 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.columns import Rows
-from kraftcheck.ci.conformance.kafka.drivers import DriverError, JavaProcess
+from kraftcheck.ci.conformance.kafka.drivers import CHECKS, FUZZ, TOUR, DriverError, JavaProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.fuzz import run
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, Played
@@ -75,6 +75,8 @@ def test_a_sequence_that_kills_is_shown(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_java_that_ends_at_once_is_no_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Where Java ends before it is asked anything, no case is to blame: each check says why, and the exit code is 2."""
+    for driver in (CHECKS, FUZZ, TOUR):
+        compile_driver(Build(NEWEST), driver)
     java = tmp_path / "java"
     java.write_text("#!/bin/sh\necho no such machine >&2; exit 7\n")
     java.chmod(0o700)

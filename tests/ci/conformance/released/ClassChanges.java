@@ -14,7 +14,9 @@ import org.objectweb.asm.Type;
  * `CLASS OUT wrong` one that does not ask whether the last known leader is alive, and `CLASS OUT gains` a
  * ConfigurationControlManager whose updateFeatures takes a word besides, `CLASS OUT torn` one whose answers need not be
  * written together, `CLASS OUT oldest` a PartitionChangeBuilder whose records are of the oldest version, and
- * `CLASS OUT emptied-METHOD` one whose method of this name, which gives nothing back, does nothing.
+ * `CLASS OUT emptied-METHOD` one whose method of this name, which gives nothing back, does nothing; `first-METHOD` one
+ * whose loop comes to the first only, `without-METHOD` one that calls no setter of this name, and `taken-N` one whose
+ * condition of this number is always as it has to be for the jump.
  * A mutant negates one condition, swaps an addition and a subtraction, or 0 and 1.
  */
 public final class ClassChanges {
@@ -83,6 +85,8 @@ public final class ClassChanges {
             MethodVisitor next = super.visitMethod(access, gains ? "formerly" : name, type, signature, thrown);
             boolean skipped = name.equals("<clinit>") || name.equals("toString") || name.equals("hashCode");
             return skipped ? next : new MethodVisitor(Opcodes.ASM9, next) {
+                private final java.util.Set<Label> passed = new java.util.HashSet<>();
+                private Label end = null;
                 private int line = 0;
 
                 @Override
@@ -108,12 +112,28 @@ public final class ClassChanges {
                 }
 
                 @Override
+                public void visitLabel(Label label) {
+                    passed.add(label);
+                    super.visitLabel(label);
+                }
+
+                @Override
                 public void visitJumpInsn(int opcode, Label label) {
-                    super.visitJumpInsn(chosen(opcode), label);
+                    boolean again = opcode == Opcodes.GOTO && passed.contains(label);
+                    if (opcode == Opcodes.IFEQ && end == null) end = label;
+                    if (change.equals("taken-" + count)) {
+                        super.visitInsn(Opcodes.POP);
+                        super.visitInsn(opcode == Opcodes.IFNE ? Opcodes.ICONST_1 : Opcodes.ICONST_0);
+                    }
+                    super.visitJumpInsn(chosen(opcode), again && change.equals("first-" + name) ? end : label);
                 }
 
                 @Override
                 public void visitMethodInsn(int opcode, String owner, String called, String type, boolean isInterface) {
+                    if (change.equals("without-" + called)) {
+                        super.visitInsn(Opcodes.POP);
+                        return;
+                    }
                     boolean torn = change.equals("torn") && called.equals("atomicOf");
                     super.visitMethodInsn(opcode, owner, torn ? "of" : called, type, isInterface);
                     if (change.equals("oldest") && called.equals("partitionChangeRecordVersion")) {

@@ -231,7 +231,7 @@ class _Outcome:
             "images": None if self.images is None else {
                 "executed": self.images.executed, "differing": self.images.differing},
             "compared": {name: found.document() for name, found in self.compared.items()},
-            "changed": sorted(self.changed), "not_asked": [asdict(one) for one in self.unrun],
+            "changed": sorted(self.changed), "not_asked": [asdict(one) for one in self.unrun], "stale": self.stale,
         }  # fmt: skip
 
     def changes(self, like: str) -> Iterator[str]:

@@ -37,6 +37,9 @@ _CLASSES, _OWN = "build/classes/java/main", "org/apache/kafka/"
 _MODULE = re.compile(r"kafka[-_]|connect-")
 """How jars of Kafka's modules begin, of which a distribution has more than the controller stands on."""
 
+_OF_ONE_JAVA = re.compile(rf"META-INF/versions/\d+/{_OWN}")
+"""How the path of a class begins, in a jar of several releases, that a newer Java loads in the place of another."""
+
 _MANAGERS = f"{_OWN}controller/ReplicationControlManager.class"
 _MODULES = ("metadata", "server-common", "clients", "raft")
 """The modules of a checkout whose classes the controller consists of; the first has to be built."""
@@ -68,13 +71,17 @@ class Part:
         return cls(path, named["artifact"] if named else path.stem, digest)
 
     @functools.cached_property
-    def classes(self) -> tuple[str, ...]:
-        """The members that are classes, by path within it."""
+    def members(self) -> tuple[str, ...]:
+        """The paths within it of classes, those that some Java alone loads among them."""
         if self.path.is_dir():
             return tuple(str(file.relative_to(self.path)) for file in self.path.rglob("*.class"))
         with zipfile.ZipFile(self.path) as jar:
-            names = jar.namelist()
-        return tuple(name for name in names if name.endswith(".class") and not name.startswith("META-INF"))
+            return tuple(name for name in jar.namelist() if name.endswith(".class"))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The members that every Java loads."""
+        return tuple(name for name in self.members if not name.startswith("META-INF"))
 
     @property
     def own(self) -> Iterator[str]:
@@ -168,8 +175,9 @@ class Build:
         for path in paths:
             released |= Part(path, "", "").sums()
         modules = {_artifact(path.name) for path in paths}
-        driven = [part for part in self.first if part.artifact in modules or not _MODULE.match(part.artifact)]
-        own = dict(pair for part in reversed(driven) for pair in part.sums().items())  # the first copy counts
+        driven = [part.sums() for part in reversed(self.first) if part.artifact in modules
+                  or not _MODULE.match(part.artifact) or not released.keys().isdisjoint(part.own)]  # fmt: skip
+        own = dict(pair for sums in driven for pair in sums.items())  # the first copy counts
         return {_name(member) for member, total in own.items() if released.get(member) != total}
 
     def unrun(self) -> tuple[UnrunMethod, ...]:
@@ -243,6 +251,8 @@ def _check_once(parts: Sequence[Part]) -> None:
     """Refuse two jars of one module, which of them would be driven is a matter of their order, and of two versions."""
     by_artifact, by_version = dict[str, Part](), dict[str, Part]()
     for part in parts:
+        if hidden := [name for name in part.members if _OF_ONE_JAVA.match(name)]:
+            raise Refusal(f"{part.path} has {hidden[0]}, which one Java alone loads; name a jar with one form of it")
         if os.pathsep in str(part.path):
             raise Refusal(f"{part.path}: a class path cannot name it, for {os.pathsep!r} separates its entries")
         other = by_artifact.setdefault(part.artifact or str(part.path), part)

@@ -137,7 +137,15 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
               "GrantingController", "Activation")  # fmt: skip
     names = {
         TOUR: managers,
-        FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", "fuzz/FuzzBeside", *managers),
+        FUZZ: (
+            "fuzz/FuzzDriver",
+            "fuzz/FuzzRequests",
+            "fuzz/FuzzRecords",
+            "fuzz/FuzzBeside",
+            "fuzz/FuzzSettings",
+            "fuzz/FuzzImages",
+            *managers,
+        ),
         IMAGES: (f"tour/{IMAGES}", f"managers/{ROWS}"),
         CHECKS: (f"change/{CHECKS}", f"managers/{ROWS}"),
         BROKER: (*(f"broker/{part}" for part in broker), *managers),

@@ -44,6 +44,7 @@ import org.apache.kafka.common.message.CreateTopicsResponseData;
 import org.apache.kafka.common.message.RequestHeaderData;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
 import org.apache.kafka.common.metadata.ConfigRecord;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.RegisterControllerRecord;
@@ -56,9 +57,6 @@ import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
 import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
-import org.apache.kafka.image.MetadataDelta;
-import org.apache.kafka.image.MetadataImage;
-import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.image.writer.ImageWriterOptions;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.FinalizedControllerFeatures;
@@ -145,7 +143,9 @@ final class FuzzBeside {
     static String text(FuzzDriver.Controller controller) {
         FuzzBeside asked = new FuzzBeside(controller);
         asked.askWritten(controller);
-        asked.askImage(controller.log);
+        new FuzzImages(asked, asked.managers.cluster.brokerRegistrations().keySet().stream().sorted().toList())
+            .ask(controller.log);
+        new FuzzSettings(asked, controller).ask(asked.names);
         asked.askReverted();
         for (Class<?> refusal : REFUSALS) {
             asked.operator.refusal = refusal;
@@ -182,22 +182,22 @@ final class FuzzBeside {
         ObjectSerializationCache cache = new ObjectSerializationCache();
         ByteBuffer bytes = ByteBuffer.allocate(record.message().size(cache, record.version()));
         record.message().write(new ByteBufferAccessor(bytes), cache, record.version());
-        return named(text(record)) + " in " + bytes.position() + " bytes";
+        return named(text(record)) + " in " + bytes.position() + " bytes" + named(reread(record.message(), record.version()));
     }
 
-    /** What a broker makes of the log: its image of brokers, features, topics and configurations. */
-    private void askImage(List<ApiMessage> log) {
-        MetadataDelta delta = new MetadataDelta.Builder().build();
-        MetadataImage[] image = {MetadataImage.EMPTY};
-        ask("image of features", () -> {
-            log.forEach(delta::replay);
-            image[0] = delta.apply(MetadataProvenance.EMPTY);
-            return image[0].features().toString();
-        });
-        ask("image of brokers", () -> image[0].cluster().brokers());
-        for (Uuid topic : topics) ask("image of topic " + number(topic.toString()), () -> image[0].topics().getTopic(topic).partitions());
-        ask("image of configurations", () -> image[0].configs().resourceData().entrySet().stream()
-            .map(one -> one.getKey() + " " + new TreeMap<>(one.getValue().toMap())).sorted().toList());
+    /** What a message is read as once it is written, where it is another. */
+    private static String reread(Message message, short version) {
+        try {
+            ObjectSerializationCache cache = new ObjectSerializationCache();
+            ByteBuffer bytes = ByteBuffer.allocate(message.size(cache, version));
+            message.write(new ByteBufferAccessor(bytes), cache, version);
+            bytes.flip();
+            Message read = message.getClass().getConstructor().newInstance();
+            read.read(new ByteBufferAccessor(bytes), version);
+            return read.equals(message) && !bytes.hasRemaining() ? "" : " read as " + read;
+        } catch (ReflectiveOperationException | RuntimeException e) {
+            return " read as " + e.getClass().getSimpleName();
+        }
     }
 
     /** What is replayed, and then not committed, is as if it had never been. */
@@ -213,16 +213,32 @@ final class FuzzBeside {
                 .setIsr(List.of(1)).setLeader(1), UNCOMMITTED);
             managers.replay(new ConfigRecord().setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName("uncommitted")
                 .setName(ControlManagers.MIN_ISR).setValue("2"), UNCOMMITTED);
+            managers.replay(new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME).setFeatureLevel(
+                (short) (MetadataVersion.latestProduction().featureLevel() - 1)), UNCOMMITTED);
             if (!topics.isEmpty()) managers.replay(new RemoveTopicRecord().setTopicId(topics.get(0)), UNCOMMITTED);
-            String between = state(known);
+            String between = state(known), read = committed(another);
             managers.snapshots.revertToSnapshot(UNCOMMITTED);
-            return !between.equals(before) + " " + state(known).equals(before);
+            return !between.equals(before) + " " + state(known).equals(before) + " " + read;
         });
     }
 
     private String state(List<Uuid> known) throws Exception {
         return FuzzRecords.image(managers.replication, known) + text(call(managers.configs, "getConfigs",
-            new ConfigResource(ConfigResource.Type.TOPIC, "uncommitted")));
+            new ConfigResource(ConfigResource.Type.TOPIC, "uncommitted"))) + features(Long.MAX_VALUE);
+    }
+
+    private String features(long epoch) {
+        return text(managers.features.finalizedFeatures(epoch).featureMap());
+    }
+
+    /** What is read of the state before what is not committed yet. */
+    private String committed(Uuid another) throws Exception {
+        List<String> asked = new ArrayList<>(names);
+        asked.add("uncommitted");
+        return text(call(managers.replication, "findTopicIds", UNCOMMITTED, asked))
+            + text(call(managers.replication, "findTopicNames", UNCOMMITTED, List.of(another)))
+            + text(call(managers.configs, "describeConfigs", UNCOMMITTED,
+                Map.of(new ConfigResource(ConfigResource.Type.TOPIC, "uncommitted"), List.of()))) + features(UNCOMMITTED);
     }
 
     /** A topic by its number; ids that are drawn for what is not created are of no interest. */
@@ -231,7 +247,7 @@ final class FuzzBeside {
         return id.startsWith("AAAAAAA") ? id : "drawn";
     }
 
-    private void ask(String name, Callable<?> question) {
+    void ask(String name, Callable<?> question) {
         String said;
         operator.asked.clear();
         try {
@@ -246,7 +262,7 @@ final class FuzzBeside {
     }
 
     /** Topics have their numbers before anything is ordered, for their ids are drawn. */
-    private String text(Object value) {
+    String text(Object value) {
         if (value instanceof Uuid id) return number(id.toString());
         if (value instanceof ControllerResult<?> result) {
             return text(result.response()) + (result.isAtomic() ? " all or nothing " : " ") + text(result.records());
@@ -254,6 +270,7 @@ final class FuzzBeside {
         if (value instanceof ApiError error) return error.error().name();
         if (value instanceof ResultOrError<?> one) return one.isError() ? text(one.error()) : text(one.result());
         if (value instanceof ApiMessageAndVersion record) return record.message() + " of version " + record.version();
+        if (value instanceof ApiMessage told) return told + reread(told, told.highestSupportedVersion());
         if (value instanceof Map<?, ?> map) return ordered(map.entrySet().iterator());
         if (value instanceof Map.Entry<?, ?> entry) return text(entry.getKey()) + ":" + text(entry.getValue());
         if (value instanceof Set<?> set) return ordered(set.iterator());
@@ -266,12 +283,12 @@ final class FuzzBeside {
 
     private String ordered(Iterator<?> rest) {
         List<String> found = new ArrayList<>();
-        rest.forEachRemaining(one -> found.add(text(one)));
+        rest.forEachRemaining(one -> found.add(named(text(one))));
         return found.stream().sorted().toList().toString();
     }
 
     /** Calls a method of an object or a class, by its name and how many arguments it takes. */
-    private static Object call(Object target, String name, Object... arguments) throws Exception {
+    static Object call(Object target, String name, Object... arguments) throws Exception {
         Class<?> type = target instanceof Class<?> of ? of : target.getClass();
         for (Method method : type.getDeclaredMethods()) {
             if (!method.getName().equals(name) || method.getParameterCount() != arguments.length) continue;
@@ -282,7 +299,7 @@ final class FuzzBeside {
     }
 
     /** As ControlManagers.call, of what the operator is asked too. */
-    private static Object gained(Object manager, String name, Object... given) throws Exception {
+    static Object gained(Object manager, String name, Object... given) throws Exception {
         try {
             return ControlManagers.call(manager, name, given);
         } catch (Exception | Error e) {
@@ -292,7 +309,7 @@ final class FuzzBeside {
         }
     }
 
-    private static <V> Map<String, V> map(Object... pairs) {
+    static <V> Map<String, V> map(Object... pairs) {
         Map<String, V> result = new LinkedHashMap<>();
         for (int i = 0; i < pairs.length; i += 2) {
             @SuppressWarnings("unchecked") V value = (V) pairs[i + 1];
@@ -305,6 +322,9 @@ final class FuzzBeside {
         List<ConfigResource> all = new ArrayList<>(List.of(
             new ConfigResource(ConfigResource.Type.TOPIC, ABSENT), new ConfigResource(ConfigResource.Type.BROKER, ""),
             new ConfigResource(ConfigResource.Type.BROKER_LOGGER, "1")));
+        for (ConfigResource.Type type : ConfigResource.Type.values()) {
+            if (type.name().equals("GROUP") || type.name().equals("CLIENT_METRICS")) all.add(new ConfigResource(type, "g"));
+        }
         names.stream().limit(1).forEach(name -> all.add(new ConfigResource(ConfigResource.Type.TOPIC, name)));
         managers.cluster.brokerRegistrations().keySet().stream().sorted().limit(1).forEach(id ->
             all.add(new ConfigResource(ConfigResource.Type.BROKER, String.valueOf(id))));
@@ -353,7 +373,7 @@ final class FuzzBeside {
         ask(head + "legacyAlterConfigs of all", () -> gained(managers.configs, "legacyAlterConfigs", all));
     }
 
-    private ControllerRequestContext context(ApiKeys key) {
+    ControllerRequestContext context(ApiKeys key) {
         RequestHeaderData header = new RequestHeaderData().setRequestApiKey(key.id)
             .setRequestApiVersion(key.latestVersion());
         return new ControllerRequestContext(header, KafkaPrincipal.ANONYMOUS, OptionalLong.empty(), operator);
@@ -520,6 +540,10 @@ final class FuzzBeside {
             .setTopics(List.of(new AlterPartitionRequestData.TopicData().setTopicId(topic).setPartitions(List.of(partition))));
         ask("alterPartition of partition " + topics.indexOf(topic) + " " + index, () ->
             managers.replication.alterPartition(context(ApiKeys.ALTER_PARTITION), request));
+        partition.setLeaderRecoveryState((byte) 0).setNewIsr(List.of(one.leader));
+        ask("alterPartition of version 2 " + topics.indexOf(topic) + " " + index, () -> managers.replication.alterPartition(
+            new ControllerRequestContext(new RequestHeaderData().setRequestApiKey(ApiKeys.ALTER_PARTITION.id)
+                .setRequestApiVersion((short) 2), KafkaPrincipal.ANONYMOUS, OptionalLong.empty(), operator), request));
     }
 
     private interface Written {

@@ -47,9 +47,10 @@ public final class FuzzDriver {
     private FuzzDriver() { }
 
     public static void main(String[] args) throws Exception {
+        Writer out = new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), 1 << 16);
+        System.setOut(System.err); // what the classes print is no answer
         ControlManagers.check();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8), 1 << 16);
-        Writer out = new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), 1 << 16);
         List<String> lines = new ArrayList<>();
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             if (!line.isEmpty()) {
@@ -134,11 +135,18 @@ public final class FuzzDriver {
         }
 
         private void failOver() throws ReflectiveOperationException {
-            managers = new ControlManagers(clock, supported, new StripedReplicaPlacer(stream),
-                configs -> configs.setAlterConfigPolicy(Optional.of(operator)).setValidator(operator)
-                    .setExistenceChecker(FuzzBeside.Operator::exists),
-                replication -> replication.setMaxElectionsPerImbalance(mostElections)
-                    .setCreateTopicPolicy(Optional.of(operator)));
+            managers = new ControlManagers(clock, supported, new StripedReplicaPlacer(stream), new ControlManagers.Settings() {
+                @Override
+                public void of(ConfigurationControlManager.Builder configs) {
+                    configs.setAlterConfigPolicy(Optional.of(operator)).setValidator(operator)
+                        .setExistenceChecker(FuzzBeside.Operator::exists);
+                }
+
+                @Override
+                public void of(ReplicationControlManager.Builder replication) {
+                    replication.setMaxElectionsPerImbalance(mostElections).setCreateTopicPolicy(Optional.of(operator));
+                }
+            });
             for (int offset = 0; offset < log.size(); offset++) {
                 managers.replay(log.get(offset), offset);
             }
@@ -243,6 +251,8 @@ public final class FuzzDriver {
                 .setRack(words[5].equals("-") ? null : words[5]);
             request.listeners().add(new BrokerRegistrationRequestData.Listener().setName("CLIENTS")
                 .setHost("broker" + words[1]).setPort(9092).setSecurityProtocol((short) 1));
+            request.listeners().add(new BrokerRegistrationRequestData.Listener().setName("BROKERS")
+                .setHost("broker" + words[1]).setPort(9093));
             supported.forEach((name, range) -> request.features().add(
                 new BrokerRegistrationRequestData.Feature().setName(name)
                     .setMinSupportedVersion(range.min()).setMaxSupportedVersion(range.max())));

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.drivers import FUZZ, DriverError, OutOfTime, compile_driver
+from kraftcheck.ci.conformance.kafka.drivers import FUZZ, NO_ANSWER, DriverError, OutOfTime, compile_driver
 from kraftcheck.ci.conformance.kafka.fuzz.model import answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, Played
@@ -102,6 +102,8 @@ def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQ
             counts.update(_kind(name) for name, *_ in found)
             for name, *texts in found:
                 first.setdefault(_kind(name), (_cut(texts[0]), _cut(texts[1])))
+            if NO_ANSWER in actual[-1]:
+                break
     causes = tuple((name, count, *first[name]) for name, count in counts.most_common())
     return BesideRow(compared, answers, counts.total(), causes)
 

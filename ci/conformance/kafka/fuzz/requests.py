@@ -33,6 +33,7 @@ from kraftcheck.model.controller.elections import balance_leaders, elect_leaders
 from kraftcheck.model.controller.errors import RequestError
 from kraftcheck.model.controller.heartbeat import Wish
 from kraftcheck.model.controller.partitions import (
+    UNCHECKED,
     Altered,
     AlterPartitionRequest,
     Assignment,
@@ -274,7 +275,8 @@ def alter(world: ModelController, brokers: Brokers, draws: Draws) -> Request | N
         proposals += [_proposal(world, other, sender, brokers, draws)
                       for other in led[: 24 if world.wide else 1] if other != place]  # fmt: skip
     known = controller.registration(sender)
-    request = AlterPartitionRequest(sender, -1 if known is None else known.epoch, tuple(proposals))
+    before = draws.percent(4)  # the process that was there before a restart
+    request = AlterPartitionRequest(sender, -1 if known is None else known.epoch - before, tuple(proposals))
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
         outcome = alter_partition(controller, request, rules)
@@ -301,6 +303,11 @@ def _proposal(world: ModelController, place: Place, sender: int, brokers: Broker
     known = {broker: world.controller.registration(broker) for broker in isr}
     members = tuple((broker, -1 if (one := known[broker]) is None else one.epoch) for broker in isr)
     topic_id, index = _misnamed(place, draws)
+    if members and draws.percent(8):  # a member that has restarted since, or one whose epoch is not stated
+        at = draws.below(len(members))
+        broker, epoch = members[at]
+        stated = UNCHECKED if draws.percent(30) else epoch - 1
+        members = (*members[:at], (broker, stated), *members[at + 1 :])
     return Proposal(
         topic_id, index, int(p.leader_epoch) + wrong[0] - 1, int(p.partition_epoch) + wrong[1] - 1, members, recovering
     )

@@ -6,7 +6,6 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
@@ -43,18 +42,29 @@ final class ControlManagers {
     /** A timer may elect as many leaders as the release's own. */
     ControlManagers(Time clock, Map<String, VersionRange> supported, ReplicaPlacer placer)
             throws ReflectiveOperationException {
-        this(clock, supported, placer, configs -> { }, replication -> { });
+        this(clock, supported, placer, new Settings() { });
     }
 
-    /** The placer is null where the release's own is to place replicas; the last two add what an operator sets. */
-    ControlManagers(Time clock, Map<String, VersionRange> supported, ReplicaPlacer placer,
-            Consumer<ConfigurationControlManager.Builder> withConfigs,
-            Consumer<ReplicationControlManager.Builder> withReplication) throws ReflectiveOperationException {
+    /** What an operator sets. */
+    interface Settings {
+        default void of(FeatureControlManager.Builder features) { }
+
+        default void of(ClusterControlManager.Builder cluster) { }
+
+        default void of(ConfigurationControlManager.Builder configs) { }
+
+        default void of(ReplicationControlManager.Builder replication) { }
+    }
+
+    /** The placer is null where the release's own is to place replicas. */
+    ControlManagers(Time clock, Map<String, VersionRange> supported, ReplicaPlacer placer, Settings settings)
+            throws ReflectiveOperationException {
         snapshots = registry();
-        features = new FeatureControlManager.Builder()
+        FeatureControlManager.Builder ofFeatures = new FeatureControlManager.Builder()
             .setSnapshotRegistry(snapshots)
-            .setQuorumFeatures(new QuorumFeatures(0, supported, List.of(0)))
-            .build();
+            .setQuorumFeatures(new QuorumFeatures(0, supported, List.of(0)));
+        settings.of(ofFeatures);
+        features = ofFeatures.build();
         ClusterControlManager.Builder ofCluster = new ClusterControlManager.Builder()
             .setSnapshotRegistry(snapshots)
             .setClusterId(CLUSTER)
@@ -62,19 +72,20 @@ final class ControlManagers {
             .setReplicaPlacer(placer)
             .setFeatureControlManager(features);
         TourRelease.onShutdown(ofCluster, this::replication);
+        settings.of(ofCluster);
         cluster = ofCluster.build();
         ConfigurationControlManager.Builder ofConfigs = new ConfigurationControlManager.Builder()
             .setSnapshotRegistry(snapshots)
             .setKafkaConfigSchema(schema());
         TourRelease.withFeatures(ofConfigs, features);
-        withConfigs.accept(ofConfigs);
+        settings.of(ofConfigs);
         configs = ofConfigs.build();
         ReplicationControlManager.Builder ofReplication = new ReplicationControlManager.Builder()
             .setSnapshotRegistry(snapshots)
             .setConfigurationControl(configs)
             .setClusterControl(cluster)
             .setFeatureControl(features);
-        withReplication.accept(ofReplication);
+        settings.of(ofReplication);
         replication = ofReplication.build();
     }
 

@@ -1,0 +1,80 @@
+package org.apache.kafka.controller;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metadata.RegisterControllerRecord;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.image.LocalReplicaChanges;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.image.TopicImage;
+import org.apache.kafka.image.writer.ImageWriterOptions;
+import org.apache.kafka.image.writer.RecordListWriter;
+
+/** What brokers make of the log: an image after each part of it, what each broker is told, and snapshots. */
+final class FuzzImages {
+    private static final int PARTS = 3;
+
+    private final FuzzBeside beside;
+    private final List<Integer> brokers;
+    private MetadataImage image = MetadataImage.EMPTY;
+
+    FuzzImages(FuzzBeside beside, List<Integer> brokers) {
+        this.beside = beside;
+        this.brokers = brokers;
+    }
+
+    void ask(List<ApiMessage> log) {
+        List<ApiMessage> records = new ArrayList<>(log);
+        RegisterControllerRecord controller = new RegisterControllerRecord().setControllerId(3).setIncarnationId(new Uuid(0, 3));
+        controller.endPoints().add(new RegisterControllerRecord.ControllerEndpoint().setName("C").setHost("here").setPort(1));
+        records.add(controller);
+        int size = records.size() / PARTS + 1;
+        for (int from = 0; from < records.size(); from += size) {
+            askPart(from / size, records.subList(from, Math.min(records.size(), from + size)));
+        }
+        beside.ask("image of a snapshot", () -> {
+            RecordListWriter writer = new RecordListWriter();
+            image.write(writer, new ImageWriterOptions.Builder(image).build());
+            MetadataDelta read = new MetadataDelta.Builder().build();
+            writer.records().forEach(record -> read.replay(record.message()));
+            read.finishSnapshot();
+            return whole(read.apply(MetadataProvenance.EMPTY)).equals(whole(image));
+        });
+        beside.ask("image of a snapshot with less", () -> {
+            MetadataDelta less = new MetadataDelta.Builder().setImage(image).build();
+            records.subList(0, Math.min(records.size(), size)).forEach(less::replay);
+            less.finishSnapshot();
+            return whole(less.apply(MetadataProvenance.EMPTY));
+        });
+    }
+
+    private void askPart(int number, List<ApiMessage> part) {
+        MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
+        beside.ask("image " + number, () -> {
+            part.forEach(delta::replay);
+            image = delta.apply(MetadataProvenance.EMPTY);
+            return whole(image);
+        });
+        for (int broker : delta.topicsDelta() == null ? List.<Integer>of() : brokers) {
+            beside.ask("told " + broker + " " + number, () -> {
+                LocalReplicaChanges told = delta.topicsDelta().localChanges(broker);
+                return beside.text(List.of(told.deletes(), told.electedLeaders(), told.leaders(), told.followers(),
+                    told.topicIds(), told.directoryIds()));
+            });
+        }
+    }
+
+    private String whole(MetadataImage all) {
+        List<String> topics = new ArrayList<>(), configs = new ArrayList<>();
+        for (TopicImage one : all.topics().topicsById().values()) {
+            topics.add(beside.text(one.id()) + " " + one.name() + " " + beside.text(one.partitions()));
+        }
+        all.configs().resourceData().forEach((of, set) -> configs.add(of + " " + new TreeMap<>(set.toMap())));
+        return all.features() + " " + beside.text(all.cluster().brokers()) + " " + beside.text(all.cluster().controllers())
+            + " " + topics.stream().sorted().toList() + " " + configs.stream().sorted().toList();
+    }
+}

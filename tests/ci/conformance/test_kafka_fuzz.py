@@ -99,6 +99,7 @@ def test_a_sample_agrees() -> None:
     assert row.answers.keys() == {*REQUESTS, "image"}
     kinds = {answer for answers in row.answers.values() for answer in answers}
     assert {"records", "no record", "DUPLICATE_BROKER_REGISTRATION", "NEW_LEADER_ELECTED", "INVALID_CONFIG"} <= kinds
+    assert {"STALE_BROKER_EPOCH", "INELIGIBLE_REPLICA"} <= row.answers["alter"].keys()
 
 
 def test_a_wide_sequence_has_what_others_are_too_small_for() -> None:

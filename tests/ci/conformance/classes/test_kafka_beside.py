@@ -39,9 +39,9 @@ def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_
     """A condition that only descriptions, or only old requests, come by is negated: their answers differ."""
     build = Build.of(str(changed(tmp_path, number, "ConfigurationControlManager")), NEWEST)
     row = beside_release(build, parse(f"kafka-{NEWEST}"), 0, 3)
-    assert {name for name, *_ in row.causes} == {question}
+    assert question in {name for name, *_ in row.causes}
     assert row.differing >= row.sequences
-    assert f" to {question}; the first:" in row.lines(NEWEST)[1]
+    assert "; the first:" in row.lines(NEWEST)[1]
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,10 @@ def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_
         ("first-incrementalAlterConfigs", "ConfigurationControlManager", "controller", "incrementalAlterConfigs"),
         ("without-setEndPoints", "ClusterControlManager", "controller", "listeners"),
         ("37", "FeatureControlManager", "controller", "updateFeatures"),
+        ("29", "KafkaConfigSchema", "metadata", "set"),
+        ("emptied-executeRevert", "TimelineObject", "timeline", "reverted"),
+        ("emptied-finishSnapshot", "ConfigurationsDelta", "image", "image"),
+        ("emptied-write", "ConfigurationsImage", "image", "image"),
     ],
 )
 def test_what_a_log_would_show_later_is_noticed(
@@ -63,7 +67,7 @@ def test_what_a_log_would_show_later_is_noticed(
 ) -> None:
     """A write that is not undone or is torn, a record of a wrong version, one resource of several: all differ."""
     build = Build.of(str(changed(tmp_path, change, name, package)), NEWEST)
-    row = beside_release(build, parse(f"kafka-{NEWEST}"), 1, 20)
+    row = beside_release(build, parse(f"kafka-{NEWEST}"), 1, 8)
     assert question in {name for name, *_ in row.causes}
 
 
@@ -79,6 +83,14 @@ def test_an_unclean_cancel_is_noticed(tmp_path: Path) -> None:
     (difference,) = fuzzed(build, rules, iter([plan]), FuzzCounts(), lambda: False)
     assert difference.exchanges[-1].model == "ok INVALID_REPLICA_ASSIGNMENT"
     assert difference.exchanges[-1].kafka.startswith("ok NONE|change ")
+
+
+def test_a_member_that_has_restarted_is_noticed(tmp_path: Path) -> None:
+    """Classes that let into an ISR whoever has restarted since the leader saw it, whatever it lost, differ."""
+    build = Build.of(str(changed(tmp_path, "taken-189", "ReplicationControlManager")), NEWEST)
+    plans = (drawn_plan(1, number, LENGTH) for number in range(40))
+    found = fuzzed(build, parse(f"kafka-{NEWEST}"), plans, FuzzCounts(), lambda: False)
+    assert "INELIGIBLE_REPLICA" in next(found).exchanges[-1].model
 
 
 def test_sequences_that_differ_before_are_left_out() -> None:

@@ -471,7 +471,8 @@ def _ended(outcome: _Outcome, base: str, wanted: _Mend | None) -> tuple[int, str
         said = f"is {wanted.name} in all that is asked, which does not tell it from {outcome.untold}"
         return code or EXIT_INCOMPLETE, f"{said}{_beside_words(outcome)}"
     if naming is None:
-        said = "decides as its release" if outcome.complete else "decides as its release as far as it was asked"
+        said = "answers otherwise than its release" if outcome.differs_beside else "decides as its release"
+        said += "" if outcome.complete else " as far as it was asked"
         said = f"{said}: {outcome.cases:,} cases, 0 differ" if outcome.cases else "has given no answer in the time"
         said += _beside_words(outcome)
         return (NON_CONFORMANT if wanted is not None and outcome.complete else code), said

@@ -167,8 +167,10 @@ def compile_java(sources: Sequence[Path], class_path: str, place: Path, title: s
         command = [javac, *options, "-cp", class_path, "-d", str(target), *map(str, sources)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode:
-            errors = [line for line in result.stderr.splitlines() if "error:" in line] or [result.stderr.strip()]
-            raise Refusal(f"javac cannot compile {title}: {errors[0]}")
+            lines = result.stderr.splitlines()
+            errors = [line for line in lines if "error:" in line][:1] or [result.stderr.strip()]
+            errors += [line.strip() for line in lines if "class file" in line][:2]  # why one cannot be read
+            raise Refusal(f"javac cannot compile {title}: {'; '.join(errors)}")
         target.rename(place)
 
 

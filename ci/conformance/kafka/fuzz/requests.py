@@ -33,7 +33,6 @@ from kraftcheck.model.controller.elections import balance_leaders, elect_leaders
 from kraftcheck.model.controller.errors import RequestError
 from kraftcheck.model.controller.heartbeat import Wish
 from kraftcheck.model.controller.partitions import (
-    UNCHECKED,
     Altered,
     AlterPartitionRequest,
     Assignment,
@@ -275,8 +274,8 @@ def alter(world: ModelController, brokers: Brokers, draws: Draws) -> Request | N
         proposals += [_proposal(world, other, sender, brokers, draws)
                       for other in led[: 24 if world.wide else 1] if other != place]  # fmt: skip
     known = controller.registration(sender)
-    before = draws.percent(4)  # the process that was there before a restart
-    request = AlterPartitionRequest(sender, -1 if known is None else known.epoch - before, tuple(proposals))
+    epoch = -1 if known is None else known.epoch - draws.percent(4)  # seldom that before a restart
+    request = AlterPartitionRequest(sender, epoch, tuple(proposals))
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
         outcome = alter_partition(controller, request, rules)
@@ -300,14 +299,10 @@ def _proposal(world: ModelController, place: Place, sender: int, brokers: Broker
     isr = [] if odd == 99 else [*isr, *more]
     wrong = (draws.below(5), draws.below(5)) if draws.percent(6) else (1, 1)
     recovering = bool(p.recovering) and draws.percent(30)
-    known = {broker: world.controller.registration(broker) for broker in isr}
-    members = tuple((broker, -1 if (one := known[broker]) is None else one.epoch) for broker in isr)
+    known = [(broker, -1 if (one := world.controller.registration(broker)) is None else one.epoch) for broker in isr]
     topic_id, index = _misnamed(place, draws)
-    if members and draws.percent(8):  # a member that has restarted since, or one whose epoch is not stated
-        at = draws.below(len(members))
-        broker, epoch = members[at]
-        stated = UNCHECKED if draws.percent(30) else epoch - 1
-        members = (*members[:at], (broker, stated), *members[at + 1 :])
+    odd, less = draws.below(12 * len(isr) + 1) - 1, draws.below(3)  # who has restarted since, or states no epoch
+    members = tuple((id_, epoch if n != odd else epoch - less if less else -1) for n, (id_, epoch) in enumerate(known))
     return Proposal(
         topic_id, index, int(p.leader_epoch) + wrong[0] - 1, int(p.partition_epoch) + wrong[1] - 1, members, recovering
     )

@@ -71,6 +71,7 @@ class Finding:
     near: str = ""  # issues and pull requests about the same place, each with what it has to do with this
     # what no live cluster has shown of it in the newest release, and why; empty where one shows all, or none was tried
     not_live: str = ""
+    hidden: str = ""  # what keeps a release from the steps, where they were searched with other defects fixed
     # the first release whose classes have it as they read, where the rules of earlier ones, which were read elsewhere,
     # show it too; empty where rules and classes agree
     since: str = ""

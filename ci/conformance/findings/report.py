@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -29,9 +30,9 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.collections import text_of
 from kraftcheck.model.partition.registration import local_name
 from kraftcheck.model.register import content
-from kraftcheck.model.rules.ruleset import variants
+from kraftcheck.model.rules.ruleset import variants, without
 from kraftcheck.properties.register.citations import Reference, references
-from kraftcheck.properties.register.findings import LIKELIHOODS, SEVERITIES, Finding, FindingSearch
+from kraftcheck.properties.register.findings import FINDINGS, LIKELIHOODS, SEVERITIES, Finding, FindingSearch
 
 SEARCHED_IN = "pull requests and issues of public repositories, and web pages, on 29 and 30 November 2026"
 """Where reports were searched, and when; the first page of the findings says what that leaves out."""
@@ -70,18 +71,28 @@ EVENTS: Mapping[str, Mapping[str, str]] = content(__package__, "events.toml")
 Link = Callable[[Reference], str]  # writes what a citation leads to as Markdown
 
 
-def in_words(system: str, event: str, to: str = "") -> str:
-    """An event of a trace in Kafka's words; `to` says in which way a switch is switched.
+def in_words(system: str, event: str, to: str = "", did: str = "") -> str:
+    """An event of a trace in Kafka's words.
+
+    Args:
+        system, event: whose, and which.
+        to: in which way a switch is switched.
+        did: what came of it, as the states before and after say.
 
     Raises:
         KeyError: for an event that events.toml does not have.
     """
-    name, _, given = event.partition("(")
-    arguments: dict[str, str] = dict(re.findall(r"(\w+)=(\{.*?\}|\[.*?\]|[^,)]+)", given))
+    name, arguments = _read(event)
     told = {key: {"True": "yes", "False": "no"}.get(value, value) for key, value in arguments.items()}
     if "directory" in told:
         told["directory"] = local_name(int(told["directory"]))
-    return EVENTS[told_in(system, name)][name].format(**told, to=to)
+    return EVENTS[told_in(system, name)][name].format(**told, to=to, did=did)
+
+
+def _read(event: str) -> tuple[str, dict[str, str]]:
+    """An event's name, and its arguments."""
+    name, _, given = event.partition("(")
+    return name, dict(re.findall(r"(\w+)=(\{.*?\}|\[.*?\]|[^,)]+)", given))
 
 
 def told_in(system: str, name: str) -> str:
@@ -207,12 +218,13 @@ def _live(finding: Finding, live: Mapping[str, Observation]) -> Iterator[str]:
 
 
 def _mend(finding: Finding, says: Mapping[str, str]) -> Iterator[str]:
-    """The mend as a diff in words: under the methods what the release does, and what it has to do."""
+    """What the release and what the fix decides, by the rules of kraftcheck, beside the methods that do."""
     methods = [one.text.partition(",")[0] for one in references(finding.source)]
-    yield f"```diff\n@@ {', '.join(name for name in methods if METHOD.fullmatch(name))} @@"
-    yield from (f"- {name}: {variants()[name].metadata['text']}" for name in finding.switches)
-    yield from (f"+ {rule}: {says[rule]}" for rule in finding.rules)
-    yield "```\n"
+    found = [f"`{name}`: {variants()[name].metadata['text']}" for name in finding.switches]
+    right = [f"`{rule}`: {says[rule]}" for rule in finding.rules]
+    yield f"| {', '.join(name for name in methods if METHOD.fullmatch(name))} decides | fixed |\n|---|---|"
+    yield from (f"| {one} | {other} |" for one, other in itertools.zip_longest(found, right, fillvalue=""))
+    yield ""
 
 
 def _reported(finding: Finding, link: Link) -> str:
@@ -231,16 +243,74 @@ def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
     states = retraced(finding, shown, chosen).states
     tell, broken = functools.partial(_told, disks="directories" in shown_of), search.wanted(finding).property
     yield "## Steps\n"
-    yield f"The shortest by the rules of {shown.release}, with {numbers}.{tell('At the start', states[0])}\n"
-    for number, (event, after) in enumerate(zip(shown.events, states[1:], strict=True), 1):
+    yield (
+        f"The shortest with {numbers}, {_searched(finding, shown)}. {taken_by_release(finding, shown)}".rstrip() + "\n"
+    )
+    yield f"{tell('At the start', states[0]).strip()}\n".lstrip()
+    for number, (event, before, after) in enumerate(zip(shown.events, states, states[1:], strict=False), 1):
         is_on = getattr(_partition(after), "unclean_election", False)
         resigns = " The controller resigns." if number == shown.steps and broken == RESIGNS else ""
-        yield f"{number}. {in_words(chosen.system.name, event, ' on' if is_on else ' off')}{resigns}"
+        told = in_words(chosen.system.name, event, " on" if is_on else " off", did(event, before, after))
+        yield f"{number}. {told}{_committed(before, after)}{resigns}"
     if shown.for_ever is not None:
         yield f"\n{for_ever(shown).capitalize()}."
     if at_end := tell("At the end", states[-1]):
         yield f"\n{at_end.strip()}"
     yield ""
+
+
+def _searched(finding: Finding, shown: Evidence) -> str:
+    """By which rules a trace was searched, and which other defects were fixed for that."""
+    release, narrow = f"kafka-{shown.release}", sorted(FINDINGS, key=lambda one: len(one.switches))[::-1]
+    owners = {name: one.id for one in narrow for name in one.switches}
+    fixed = [name for name in search.wanted(finding).without if without(release, (name,)) != release]
+    named = ", ".join(dict.fromkeys(f"`{owners.get(name, name)}`" for name in fixed))
+    hiding = f" with {named} fixed, as the same promise breaks in another way by these" if fixed else ""
+    return f"by the rules of {shown.release}{hiding}"
+
+
+def taken_by_release(finding: Finding, shown: Evidence) -> str:
+    """Whether the rules of a release as they are take the steps that were searched by others, to the same end."""
+    release = f"kafka-{shown.release}"
+    if rules_of(finding, shown.release) == release:
+        return ""
+    try:
+        retraced(finding, shown, search.subject_of(finding, release))
+    except LookupError:
+        return f"{shown.release} as it is does not take these steps: {finding.hidden}"
+    return f"The rules of {shown.release} as they are take the same steps to the same end."
+
+
+def did(event: str, before: Any, after: Any) -> str:
+    """What a fetch, or applying metadata, did to the logs of its broker, as the states before and after say."""
+    name, arguments = _read(event)
+    if name == "fetch":
+        old, new = (state.brokers[int(arguments["follower"])].log for state in (before, after))
+        both = zip(old.entries[: old.end()], new.entries[: new.end()], strict=False)
+        kept = len([*itertools.takewhile(lambda pair: pair[0] == pair[1], both)])
+        told = [f"truncates its log to {kept}"] * (kept < old.end())
+        told += [f"appends {new.end() - kept}"] * (kept < new.end())
+        return f", and {' and '.join(told) or 'appends nothing'}"
+    if not name.startswith("apply_") or not hasattr(before, "hosts"):
+        return ""
+    old, new = (state.hosts[int(arguments["broker"])] for state in (before, after))
+    made, gone = new.logs.minus(old.logs), old.logs.minus(new.logs)
+    if made.mask and gone.mask:
+        lost = "shorter " * bool(old.whole.keep(gone).mask and made.minus(new.whole).mask)
+        return f", and replaces the log in {_dirs(gone)} by the {lost}future log in {_dirs(made)}"
+    told = [f"makes an empty log in {_dirs(made)}"] * (made.mask > 0)
+    told += [f"deletes the log in {_dirs(gone)}"] * (gone.mask > 0)
+    told += ["deletes the future log"] * (new.future < 0 <= old.future)
+    return f", and {' and '.join(told) or 'changes nothing on disk'}"
+
+
+def _committed(before: Any, after: Any) -> str:
+    """What a step commits, and whether acks=all is answered then, as a sentence; empty for nothing."""
+    if not hasattr(after, "committed"):
+        return ""
+    told = ["is committed"] * (after.committed.end() > before.committed.end())
+    told += ["has all that acks=all waits for"] * (after.acknowledged > before.acknowledged)
+    return f" The record {' and '.join(told)}." if told else ""
 
 
 SWITCHES = {"unclean_election": "unclean elections are", "elr_enabled": "ELR is"}
@@ -276,6 +346,12 @@ def _told(when: str, state: Any, disks: bool) -> str:
     if disks:
         online = "; ".join(f"of broker {broker} {_dirs(dirs)}" for broker, dirs in enumerate(one.online_dirs))
         told += f" Online, as the controller knows: {online}."
+    if hasattr(state, "committed"):
+        ends = (
+            f"of broker {number} {one.log.end()} and {one.high_watermark}" for number, one in enumerate(state.brokers)
+        )
+        told += f" Log end and high watermark: {'; '.join(ends)}. Records that were committed: {state.committed.end()},"
+        told += f" of them as acks=all waits for: {state.acknowledged}."
     return told + "".join(f" {_disks(*numbered)}" for numbered in enumerate(getattr(state, "hosts", ())))
 
 

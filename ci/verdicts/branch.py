@@ -199,7 +199,7 @@ class _Outcome:
     def exit_code(self) -> int:
         """EXIT_SAFETY and its like for a promise newly broken, NON_CONFORMANT for what has no name; see the command."""
         code = self._of_promises()
-        if self.differs_beside and code in (0, EXIT_VACUOUS):
+        if self.differs_beside and code in (0, EXIT_VACUOUS, EXIT_INCOMPLETE):
             return NON_CONFORMANT
         return code or (EXIT_VACUOUS if self.is_not_asked or self.stale else 0)
 

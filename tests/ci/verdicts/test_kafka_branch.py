@@ -17,7 +17,7 @@ from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import CheckSize
 from kraftcheck.ci.conformance.kafka.coverage.noted import UnrunMethod
 from kraftcheck.ci.conformance.kafka.drivers import NO_ANSWER
-from kraftcheck.ci.conformance.kafka.fuzz.beside import beside_release
+from kraftcheck.ci.conformance.kafka.fuzz.beside import BesideRow, beside_release
 from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzProcess
 from kraftcheck.ci.conformance.kafka.jars import jars
 from kraftcheck.ci.conformance.kafka.naming import FullAnswer
@@ -261,6 +261,12 @@ def test_a_mend_that_no_question_tells_from_its_release_is_no_pass(monkeypatch: 
     assert (ran.code, ran.out.splitlines()[-1]) == (20, f"{said} (exit 20)")
     over = kraftcheck("branch", folder, "--mends", "padded-config", "--quiet", "--time-limit", "0.001s")
     assert (over.code, over.out.splitlines()[-1]) == (20, "has given no answer in the time (exit 20)")
+
+
+def test_a_difference_counts_though_not_all_was_asked() -> None:
+    """Answers that are not the release's are no pass, and no reason to ask again: 23, not 20, where the time was over."""
+    for differing, code in ((1, 23), (0, 20)):
+        assert branch._Outcome(9, 0, None, {}, False, BesideRow(1, 9, differing, ())).exit_code == code
 
 
 @frozen

@@ -264,7 +264,7 @@ def test_a_mend_that_no_question_tells_from_its_release_is_no_pass(monkeypatch: 
 
 
 def test_a_difference_counts_though_not_all_was_asked() -> None:
-    """Answers that are not the release's are no pass, and no reason to ask again: 23, not 20, where the time was over."""
+    """Answers that are not those of the release end with 23, and not with 20, where the time was over as well."""
     for differing, code in ((1, 23), (0, 20)):
         assert branch._Outcome(9, 0, None, {}, False, BesideRow(1, 9, differing, ())).exit_code == code
 

@@ -152,6 +152,10 @@ def releases(finding: Finding) -> str:
     """What was asked of each release about a finding, in words."""
     shown, groups = words(finding), {variants()[name].metadata["group"] for name in finding.switches}
     full = {**IN_FULL, **({} if groups <= {*ASKED} else {RULES: UNASKED})}
+    if finding.search is not None:
+        full[ABSENT] = (
+            f"no trace in the only scope that was searched, {finding.search.system} {finding.search.scope}, of"
+        )
     full[ABSENT] = "as their classes read, not in" if finding.since else full[ABSENT]
     parts = [f"{text} {', '.join(those)}" for one, text in full.items()
              if (those := [release for release, found in shown.items() if found == one])]  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kraftcheck.ci.conformance.findings.live import SCENARIOS, Observation, observations
 from kraftcheck.ci.conformance.findings.scenario import DEFAULTS, SETTINGS, Fact, in_words
+from kraftcheck.properties.register.findings import FINDINGS
 
 HEAD = """# Findings on live clusters
 
@@ -50,7 +51,8 @@ def page() -> str:
 def _part(name: str, entries: list[Observation]) -> Iterator[str]:
     scenario = SCENARIOS[name]
     yield f"## {name}\n"
-    yield f"{scenario.title} Catalogue: {scenario.finding}.\n"
+    own = ", ".join(f"[{one.id}](../findings/{one.id}.md)" for one in FINDINGS if one.scenario == name)
+    yield f"{scenario.title}{f' Finding: {own}.' if own else ''} Catalogue: {scenario.finding}.\n"
     yield f"Cluster: {in_words(scenario.layout, SETTINGS)}.\n"
     yield f"Steps: {scenario.steps}\n"
     for one in entries:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 import threading
+import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -58,6 +60,19 @@ BROKER = "BrokerDriver"
 
 NO_ANSWER = "the process was stopped, since it gave no answer"
 """How the end of a process begins that was waited for in vain."""
+
+
+PATIENCE = 5
+"""How many times as long a process may be silent that has had less than this part of the time of a processor."""
+
+
+def processor_seconds(process: int) -> float:
+    """How long a process has had a processor, in seconds; infinite where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return math.inf
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class DriverError(RuntimeError):
@@ -251,21 +266,32 @@ class DriverProcess:
     def _limited(self) -> Iterator[None]:
         """Stop the process where what is done with it takes longer than SILENCE, or than the command may.
 
-        One that was begun once that time was over has to do with what is shown, and is not hurried.
+        One that was begun once that time was over has to do with what is shown, and is not hurried. One that had no
+        processor meanwhile, on a busy machine, is silent for PATIENCE times SILENCE before it counts as hanging.
         """
-        left = within(self.SILENCE) + self.GRACE if self._timely else self.SILENCE
+        longest = self.SILENCE * PATIENCE
+        left = within(longest) if self._timely else longest
+        end = left + self.GRACE if left < longest else longest
+        begun, used, over = time.monotonic(), processor_seconds(self._process.pid), threading.Event()
 
-        def stop() -> None:
-            self._hung, self._late = left >= self.SILENCE, left < self.SILENCE
+        def watch() -> None:
+            for silent in (self.SILENCE, longest):
+                if over.wait(max(0.0, min(silent, end) - (time.monotonic() - begun))):
+                    return
+                self._late = end < silent
+                self._hung = processor_seconds(self._process.pid) - used >= self.SILENCE / PATIENCE
+                if self._late or self._hung:
+                    break
+            self._hung = not self._late
             self.kill()
 
-        timer = threading.Timer(min(left, self.SILENCE), stop)
-        timer.daemon = True
-        timer.start()
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
         try:
             yield
         finally:
-            timer.cancel()
+            over.set()
+            watcher.join()
 
     @staticmethod
     def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

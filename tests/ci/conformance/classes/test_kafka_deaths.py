@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +10,18 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.conformance.kafka import drivers
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.columns import Rows
-from kraftcheck.ci.conformance.kafka.drivers import CHECKS, FUZZ, TOUR, DriverError, JavaProcess, compile_driver
+from kraftcheck.ci.conformance.kafka.drivers import (
+    CHECKS,
+    FUZZ,
+    TOUR,
+    DriverError,
+    DriverProcess,
+    JavaProcess,
+    compile_driver,
+)
 from kraftcheck.ci.conformance.kafka.fuzz import run
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, Played
@@ -138,3 +148,24 @@ def test_a_tour_that_kills_shows_its_steps(monkeypatch: pytest.MonkeyPatch) -> N
     assert death["alone"]
     assert death["sequence"]
     assert "the process died, and the rest was not asked" in ran.err
+
+
+class Sleeper(DriverProcess):
+    """A process that says nothing for two seconds, and ends."""
+
+    SILENCE = 1.0
+
+    def __init__(self) -> None:
+        self._command = ["sleep", "2"]
+        self._begin()
+
+
+@pytest.mark.parametrize(("used", "code"), [(0.0, 0), (1.0, -9)])
+def test_a_silent_process_hangs_only_where_it_has_a_processor(
+    monkeypatch: pytest.MonkeyPatch, used: float, code: int
+) -> None:
+    """On a machine that is too busy to run it, it is awaited for longer; one that runs and says nothing is stopped."""
+    seconds = itertools.count(0.0, used)
+    monkeypatch.setattr(drivers, "processor_seconds", lambda process: next(seconds))
+    with Sleeper() as process, process._limited():
+        assert process._process.wait() == code

@@ -181,7 +181,7 @@ NATIVE = Benchmark(
         "replication-kip-966": explored("replication --scope small --rules kip --initial-isr 2", 253_049),
         "replication-one-crash": explored("replication --scope one-crash --rules fixed --max-states 2000000"),
         "elections-dirs-symmetry": explored("elections --scope directories --rules fixed --symmetry on", 285_184),
-        "elections-tiny": explored("elections --scope tiny --rules fixed", 18_344),
+        "elections-tiny": explored("elections --scope tiny --rules fixed", 18_704),
         "directories-tiny": explored("directories --scope tiny --rules fixed", 10_043),
         "kraft-tiny": explored("kraft --scope tiny --rules fixed", 65_072),
         "zk-controller-tiny": explored("zk-controller --scope tiny --rules fixed"),

@@ -124,7 +124,7 @@ def test_duckdb_answers_one_question(data: Dataset, tmp_path: Path, monkeypatch:
             assert engine.ask(sql, 1).rows == rows
         with pytest.raises(Refusal, match="rows does not exist"):
             engine.ask("SELECT * FROM rows", 1)
-        assert engine.ask("FROM states SELECT count(*)", 1).rows == [(18_344,)]
+        assert engine.ask("FROM states SELECT count(*)", 1).rows == [(18_704,)]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -36,7 +36,7 @@ def test_a_known_defect_is_named_once() -> None:
     ]  # fmt: skip
     assert {one["event"] for one in found} == {f"broker {b} registers after an unclean stop" for b in range(3)}
     told = [line for line in lines(summary) if "VIOLATED" in line]
-    assert told == ["  VIOLATED: KAFKA-19522: A last known leader that is not alive is elected."]
+    assert told == ["  VIOLATED: KAFKA-19522: ELR: a last known leader that is not alive is elected."]
 
 
 def test_what_is_no_proven_cause_is_said_to_be_none() -> None:

@@ -45,13 +45,13 @@ CHECKED = frozenset(
 WITHOUT_CONTROLLER = frozenset(
     ("apply_metadata", "log_dir_timeout", "send", "answer", "lose", "replicate", "fail_directory", "crash",
      "lose_report", "move", "cancel_move", "copy", "request_promotion", "promote", "fail_while_promoting", "repair",
-     "replace_disk", "copy_meta_properties", "cordon", "write", "stop")
+     "replace_disk", "copy_meta_properties", "cordon", "write", "stop", "lose_decision")
 )  # fmt: skip
 """Actions of `directories` of which the controller learns nothing: those of brokers, disks and operators alone."""
 
 OF_LOGS = frozenset(
     ("produce", "produce_acks_1", "fetch", "propose_expand", "propose_shrink", "receive_answer", "give_up",
-     "apply_directories")
+     "apply_directories", "lose_alter_partition")
 )  # fmt: skip
 """Further such actions of `kraft`: those of logs, and of the metadata that brokers apply."""
 

@@ -27,7 +27,7 @@ from tests.solvers.smt.reading import test_premises
 from tests.solvers.smt.reading.test_premises import outside
 from tests.solvers.smt.reading.worlds import meaning
 
-BROKERS, RUNS, STEPS, TRIES = 3, 30, 50, 12
+BROKERS, RUNS, STEPS, TRIES = 3, 60, 50, 12
 """Of the states that are explored; random runs, their length, arguments that are tried."""
 
 SCOPES = {"elections": "tiny", "directories": "tiny"}

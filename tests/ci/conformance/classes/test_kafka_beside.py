@@ -67,7 +67,7 @@ def test_what_a_log_would_show_later_is_noticed(
 ) -> None:
     """A write that is not undone or is torn, a record of a wrong version, one resource of several: all differ."""
     build = Build.of(str(changed(tmp_path, change, name, package)), NEWEST)
-    row = beside_release(build, parse(f"kafka-{NEWEST}"), 1, 8)
+    row = beside_release(build, parse(f"kafka-{NEWEST}"), 1, 16)
     assert question in {name for name, *_ in row.causes}
 
 

@@ -91,7 +91,7 @@ def test_a_terminal_of_80_columns_is_asked_for_its_width() -> None:
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
-    words = [sys.executable, "-m", "kraftcheck", "list", "directories"]
+    words = [sys.executable, "-m", "kraftcheck", "list", "directories", "--properties"]
     with subprocess.Popen(words, stdout=slave, stdin=slave, cwd=ROOT, env=environment) as process:
         os.close(slave)
         parts = []

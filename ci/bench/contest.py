@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 from attrs import field, frozen
 
 from kraftcheck.ci.terminal.interrupts import descendants
+from kraftcheck.ci.terminal.machine import process_status, processor_seconds
 from kraftcheck.ci.terminal.refusal import Refusal
 
 Figures: TypeAlias = Mapping[str, float]
@@ -33,7 +34,6 @@ Figures: TypeAlias = Mapping[str, float]
 the entries of a list or of a numbered table are added up, and its own name has how many there are.
 """
 
-TICKS = os.sysconf("SC_CLK_TCK")
 ENDS = frozenset({0, 10, 12, 13, 14, 20, 21, 22})
 """Exit codes of commands that did what they were asked to, whatever the verdict."""
 
@@ -290,24 +290,14 @@ def watching(process: int) -> Iterator[Callable[[], dict[str, float]]]:
 
 def resident(process: int) -> int:
     """Bytes of a process in memory; 0 once it has ended."""
-    fields = _status(process)
+    fields = process_status(process)
     return int(fields[23]) * os.sysconf("SC_PAGE_SIZE") if fields else 0
 
 
 def processor(process: int) -> tuple[float, str]:
     """Seconds that a process has had a processor, and its name; 0 once it has ended."""
-    fields = _status(process)
-    return ((int(fields[13]) + int(fields[14])) / TICKS, fields[1]) if fields else (0.0, "")
-
-
-def _status(process: int) -> list[str]:
-    """The fields of /proc/PID/stat, from the number of the process on; none once it has ended."""
-    try:
-        number, _, rest = Path(f"/proc/{process}/stat").read_text(errors="replace").partition(" (")
-    except OSError:
-        return []
-    name, _, rest = rest.rpartition(") ")
-    return [number, name, *rest.split()]
+    fields = process_status(process)
+    return (processor_seconds(fields), fields[1]) if fields else (0.0, "")
 
 
 def contenders(words: Iterable[str], **others: Iterable[str]) -> list[Contender]:

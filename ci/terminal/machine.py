@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 OWN_MEMORY = 192 << 20  # bytes that Python, the solvers' libraries and the compiler take beside the states of a search
@@ -74,6 +74,21 @@ def _read(path: Path) -> str:
 
 
 NOWHERE = Path(os.devnull)  # where nothing can be kept, which a run does without: the place of a user who has no home
+
+
+def process_status(process: int) -> list[str]:
+    """The fields of /proc/PID/stat, the number of a process and its name first; none where the system does not say."""
+    try:
+        number, _, rest = Path(f"/proc/{process}/stat").read_text(errors="replace").partition(" (")
+    except OSError:
+        return []
+    name, _, rest = rest.rpartition(") ")
+    return [number, name, *rest.split()]
+
+
+def processor_seconds(status: Sequence[str]) -> float:
+    """How long a process of this status has had a processor, in seconds."""
+    return (int(status[13]) + int(status[14])) / os.sysconf("SC_CLK_TCK")
 
 
 def cache_folder() -> Path:

@@ -38,6 +38,7 @@ from kraftcheck.ci.conformance.kafka.jars import (
     program,
     recorded,
 )
+from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.files import folder, replace
 from kraftcheck.ci.terminal.interrupts import passed, within
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -68,11 +69,8 @@ PATIENCE = 5
 
 def processor_seconds(process: int) -> float:
     """How long a process has had a processor, in seconds; infinite where the system does not say."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return math.inf
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    status = machine.process_status(process)
+    return machine.processor_seconds(status) if status else math.inf
 
 
 class DriverError(RuntimeError):
@@ -278,11 +276,9 @@ class DriverProcess:
             for silent in (self.SILENCE, longest):
                 if over.wait(max(0.0, min(silent, end) - (time.monotonic() - begun))):
                     return
-                self._late = end < silent
-                self._hung = processor_seconds(self._process.pid) - used >= self.SILENCE / PATIENCE
-                if self._late or self._hung:
+                if end < silent or processor_seconds(self._process.pid) - used >= self.SILENCE / PATIENCE:
                     break
-            self._hung = not self._late
+            self._late, self._hung = end < silent, end >= silent
             self.kill()
 
         watcher = threading.Thread(target=watch, daemon=True)

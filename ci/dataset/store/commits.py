@@ -53,6 +53,7 @@ from kraftcheck.ci.dataset.store.objects import (
 from kraftcheck.ci.dataset.values import shown
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import check_local
+from kraftcheck.ci.terminal.machine import process_status
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.machine_code.regular import open_regular
 from kraftcheck.solvers.program.program import Program
@@ -213,11 +214,10 @@ def _processes() -> str:
 
 def _started(pid: int) -> int | None:
     """When a process was started, in ticks since the machine was; 0 when it ended already, None when nobody says."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
+    status = process_status(pid)
+    if not status:
         return None
-    return 0 if fields[0] in "ZX" else int(fields[19])
+    return 0 if status[2] in "ZX" else int(status[21])
 
 
 def _open_locked(path: Path) -> int:

@@ -73,7 +73,7 @@ class Noted:
             release: that of the release.
 
         Raises:
-            RuntimeError: where a class cannot be read.
+            Refusal: where a class cannot be read, as one of a Java that JaCoCo does not know.
         """
         if not self.classes:
             return ()
@@ -82,7 +82,8 @@ class Noted:
         text = "".join(f"{name}\n" for name in self.classes)
         told = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         if told.returncode:
-            raise RuntimeError(f"what has run cannot be told: {told.stderr.strip()[-500:]}")
+            reason = next((line for line in told.stderr.splitlines() if "Exception" in line), "it says no reason")
+            raise Refusal(f"what has run of the changed classes cannot be told: {reason}")
         rows = (line.split("\t") for line in told.stdout.splitlines())
         return tuple(UnrunMethod(owner, name, tuple(map(int, lines.split(",")))) for owner, name, lines in rows)
 

@@ -46,6 +46,14 @@ def test_a_process_that_loads_a_class_has_not_run_it(tmp_path: Path) -> None:
     assert unrun(path, tmp_path) == unrun(path, tmp_path / "none")
 
 
+@pytest.mark.xdist_group("kafka")
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """A jar that is none is one line with its reason, and no list of what has run."""
+    (tmp_path / "a.jar").write_text("no jar")
+    with pytest.raises(Refusal, match=r"what has run of the changed classes cannot be told: .*ZipException"):
+        unrun(tmp_path / "a.jar", tmp_path)
+
+
 def test_a_folder_that_the_agent_cannot_be_told_is_refused(tmp_path: Path) -> None:
     """A comma ends an option of the agent: one line says what to set."""
     with pytest.raises(Refusal, match=r"a,b has a comma .*; set TMPDIR to another folder"):

@@ -350,6 +350,17 @@ def _copies(number: int, place: Path) -> None:
         copytree(LOG, place / "log" / str(one))
 
 
+def _clusters(number: int, place: Path) -> None:
+    """Synthetic logs of as many small clusters, each with a history of its own."""
+    from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
+
+    for seed in range(number):
+        folder = place / "log" / str(seed)
+        folder.mkdir(parents=True)
+        size = SyntheticSize(brokers=4, topics=2, partitions=6, records=1000, seed=seed)
+        (folder / f"{0:020}.log").write_bytes(b"".join(SyntheticLog(size).batches()))
+
+
 def _written(brokers: int, topics: int, records: int, place: Path, partitions: int = 25, down: int = 0) -> None:
     """A synthetic log of a cluster; some brokers are down at its end."""
     from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
@@ -368,6 +379,13 @@ def _replayed() -> list[Contender]:
     return [Contender("replay", words, told), Contender("spark", spark, told)]
 
 
+def _tabulated() -> list[Contender]:
+    """Many logs replayed into tables, by processes of this machine and by Spark."""
+    told = {"records": r"([\d,]+) records"}
+    words = ("replay", "{place}/log", "--workers", "2", "--out", "{out}")
+    return [Contender("processes", words, told), Contender("spark", (*words, "--engine", "spark"), told)]
+
+
 LOGS = Benchmark(
     "the replay of metadata logs: records a second",
     (Figure("records", "12,.0f", "records"), SECONDS, PROCESSOR, JAVA,
@@ -375,6 +393,7 @@ LOGS = Benchmark(
     {
         "copies": Contest(_replayed()[:1], before=partial(_copies, 20)),
         "copies-spark": Contest(_replayed()[1:], before=partial(_copies, 200)),
+        "fleet": Contest(_tabulated(), before=partial(_clusters, 1000)),
         "million": Contest(_replayed(), before=partial(_written, 6, 40, 1_000_000)),
         "ten-millions": Contest(_replayed(), before=partial(_written, 12, 80, 10_000_000)),
         "large": Contest(

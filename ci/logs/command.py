@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ from kraftcheck.ci.logs.report import (
     settings_of,
     total_line,
 )
-from kraftcheck.ci.spark.session import check_packages
+from kraftcheck.ci.run.fanout import Cluster, cluster_of, fan_out_options
+from kraftcheck.ci.spark.session import check_pyarrow
 from kraftcheck.ci.terminal import options as shared
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
@@ -49,15 +50,8 @@ def check_one(logs: Sequence[LogFiles]) -> None:
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per batch as a JSON document.")
 @click.option("--html", "page", type=click.Path(path_type=Path), metavar="FILE", help="Draw the log: one page.")
-@click.option(
-    "--engine",
-    type=click.Choice(["python", "spark"]),
-    default="python",
-    show_default=True,
-    help="spark: a task for each log, results in --out.",
-)
-@click.option("--out", type=DatasetPath(), help="Folder for what Spark finds, as Parquet.")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
+@click.option("--out", type=DatasetPath(), help="Folder for tables of what is found, as Parquet.")
+@fan_out_options
 @shared.anonymise
 @shared.processes
 @click.option("--verbose", is_flag=True, help="Show every batch with its events.")
@@ -77,39 +71,51 @@ def replay_command(logs: tuple[str, ...], rules: str | None, **flags: Any) -> No
       kraftcheck replay /var/kafka/__cluster_metadata-0
       kraftcheck replay decoded.txt --rules kafka-4.0 --json rows.json
       kraftcheck replay /var/kafka/__cluster_metadata-0 --html log.html
+      kraftcheck replay logs/ --out tables
     """
     target, page, out = flags["target"], flags["page"], flags["out"]
     check_writable(target)
     check_drawable("--html", page)
     check_apart(json=target, html=page)
-    _check_engine(flags["engine"], out)
+    cluster, shard = _cluster(flags), flags["shard"]
     chosen = ReplayOptions(rules, flags["static"], flags["allow_skipped"], anonymise=flags["anonymise"])
     try:
         if rules is not None:
             parse(rules)
         settings_of(chosen.static)
-        logs_found = find(tuple(Path(log) for log in logs))
+        logs_found: Sequence[LogFiles] = shard.of_parts(find(tuple(Path(log) for log in logs)))
         if page is not None:
             check_one(logs_found)
         if out is None:
             detailed = flags["verbose"] or target is not None
             reports = [_report(log, chosen, page, detailed, flags["verbose"]) for log in logs_found]
         else:
-            from kraftcheck.ci.logs.spark import replay_with_spark  # Spark is an extra
+            from kraftcheck.ci.logs.fleet import tabulated  # Parquet is an extra
 
-            reports = replay_with_spark(logs_found, chosen, out, flags["conf"], flags["workers"])
+            reports = tabulated(logs_found, chosen, out, cluster, flags["workers"])
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
     if target is not None:
-        write_json(target, document(reports))
+        write_json(target, {**document(reports), **shard.told})
     screen = console(to_stderr=target == "-")
     for report in reports:
         for line in report.lines:
             screen.plain(line)
     if page is not None:
         screen.plain(f"wrote {page}")
-    screen.plain(total_line(reports))
+    screen.plain(shard.words + total_line(reports))
     sys.exit(exit_code(reports))
+
+
+def _cluster(flags: Mapping[str, Any]) -> Cluster | None:
+    """The cluster that options ask for; refuses what does not go with `--out`, or needs it."""
+    cluster = cluster_of(flags)
+    if cluster is not None and flags["out"] is None:
+        raise Refusal("--engine spark needs --out, the folder for the tables of what it finds")
+    if flags["out"] is not None:
+        check_idle("shows batches without --out only", "verbose", "page")
+        check_pyarrow()
+    return cluster
 
 
 def _report(log: LogFiles, chosen: ReplayOptions, page: Path | None, detailed: bool, verbose: bool) -> LogReport:
@@ -124,14 +130,3 @@ def _report(log: LogFiles, chosen: ReplayOptions, page: Path | None, detailed: b
         found = str(reason)
     write(page, html(drawing, end.summary, found, chosen.anonymise))
     return report_of(end.summary, verbose)
-
-
-def _check_engine(engine: str, out: Path | None) -> None:
-    """Refuse options of the other engine, and Spark where its packages are not installed."""
-    if (engine == "spark") != (out is not None):
-        raise Refusal("--engine spark needs --out, the folder for what it finds, and only it does")
-    if engine == "spark":
-        check_idle("shows batches with --engine python only", "verbose", "page")
-        check_packages()
-    else:
-        check_idle("is an option of --engine spark", "conf")

@@ -65,7 +65,8 @@ def _row(switches: Sequence[str], suspects: Sequence[str], spells: Sequence[Spel
         "deliberate": is_deliberate(spells[0]), "proven": bool(switches), "causes": about,
         "properties": [{"id": name, "says": says.get(name, "")} for name in properties],
         "spells": [
-            {"from": spell.offset, "until": spell.until, "time": time_text(spell.time), "event": spell.event or None,
+            {"from": spell.offset, "until": spell.until, "time": time_text(spell.time),
+             "ended": time_text(spell.ended), "event": spell.event or None,
              "partitions": [f"{topic}-{index}" for topic, index in spell.partitions], "parts": spell.parts}
             for spell in spells
         ],

@@ -449,6 +449,10 @@ class ReplayOptions:
         aliases = Aliases() if self.anonymise else None
         return SkipCount(self.allow_skipped, grows=self.grows, aliases=aliases)
 
+    def name(self, log: LogFiles) -> str:
+        """What a log is called."""
+        return Path(log.name).name if self.anonymise else log.name
+
     def replay(
         self, log: LogFiles, observe: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda batch: None,
         detailed: bool = True, explains: bool = True, diagnoses: bool = False,
@@ -466,8 +470,7 @@ class ReplayOptions:
             Refusal: naming the place of what cannot be read, and for a log without batches.
             ScopeError: for an unknown rule set.
         """
-        name = Path(log.name).name if self.anonymise else log.name
-        skipped, summary = self.skips(), Summary(name, self.rules, detailed=detailed)
+        skipped, summary = self.skips(), Summary(self.name(log), self.rules, detailed=detailed)
         replay = MemoisedReplay(self._rules(), settings_of(self.static))
         broken = SpellFollower(lambda: replay.state)
         try:

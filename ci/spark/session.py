@@ -99,7 +99,7 @@ def check_pyarrow() -> None:
     try:
         __import__("pyarrow")
     except ImportError as error:
-        raise Refusal(f"a dataset needs pyarrow ({error}); pip install 'kraftcheck[disk]'") from error
+        raise Refusal(f"Parquet needs pyarrow ({error}); pip install 'kraftcheck[disk]'") from error
 
 
 def parse_conf(words: tuple[str, ...]) -> dict[str, str]:

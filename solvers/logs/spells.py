@@ -20,7 +20,7 @@ from kraftcheck.properties.register.defects import SEEN
 from kraftcheck.solvers.logs.explain.explain import Explanation, ReplayedBatch
 from kraftcheck.solvers.logs.explain.guesses import candidates, hidden_candidates
 from kraftcheck.solvers.logs.explain.judge import STAYS, LogViolation, broken_invariants, judge, log_properties
-from kraftcheck.solvers.logs.explain.state import State
+from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch, State
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 
 Broken: TypeAlias = tuple[str, str, int]  # a property, and the topic and index of a partition
@@ -41,6 +41,7 @@ class Spell:
     parts: list[str] = field(factory=list)  # what of the properties does not hold, as far as that has a name
     # the last record of the batch after which all of it holds again; None: it does not at the end
     until: int | None = None
+    ended: int | None = None  # when that was written, as `time`
 
     def add(self, violation: LogViolation) -> None:
         """Count a violation among what the event broke."""
@@ -87,7 +88,7 @@ class SpellFollower:
             return
         after = self._state()
         if after.transaction is None:
-            self._end(after.controller, replayed.batch.last_offset, replayed.rules)
+            self._end(after.controller, replayed.batch, replayed.rules)
         self._before = after.controller
 
     def _begin(self, explanation: Explanation, rules: RuleSet) -> None:
@@ -97,16 +98,17 @@ class SpellFollower:
             if key in self._open:
                 continue
             spell = begun.get(cause) or Spell(
-                batch.last_offset, batch.time, cause.event, cause.switches, cause.suspects, until=batch.last_offset
-            )
+                batch.last_offset, batch.time, cause.event, cause.switches, cause.suspects,
+                until=batch.last_offset, ended=batch.time,
+            )  # fmt: skip
             begun[cause] = spell
             spell.add(violation)
             kinds = {claim.id: claim.kind for claim in log_properties(rules)}
             if kinds.get(violation.property, "always") == "always":  # the others that a log shows are of states too
-                self._open[key], spell.until = spell, None
+                self._open[key], spell.until, spell.ended = spell, None, None
         self.spells += begun.values()
 
-    def _end(self, after: Controller, offset: int, rules: RuleSet) -> None:
+    def _end(self, after: Controller, batch: Batch | CompactBatch, rules: RuleSet) -> None:
         before = self._before
         same = (
             before is not None
@@ -124,7 +126,7 @@ class SpellFollower:
                     continue
             del self._open[key]
             if spell not in self._open.values():
-                spell.until = offset
+                spell.until, spell.ended = batch.last_offset, batch.time
 
 
 def _causes(explanation: Explanation, rules: RuleSet) -> Iterator[tuple[LogViolation, _Cause]]:

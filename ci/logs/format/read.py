@@ -106,6 +106,24 @@ class LogFiles:
     files: tuple[Path, ...]
 
 
+META = "meta.properties"
+"""The file in which a node notes the id of its cluster, beside the folder of the log (`MetaPropertiesEnsemble`)."""
+
+
+def cluster_id(log: LogFiles) -> str | None:
+    """The id of a log's cluster, as its node has noted it; None where the log is alone.
+
+    Raises:
+        Refusal: where the note cannot be read.
+    """
+    for folder in dict.fromkeys((log.files[0].parent, log.files[0].absolute().parent.parent)):
+        if log.files[0].suffix in BINARY and (place := folder / META).is_file():
+            lines = read_bytes(place, MAX_JSON_BYTES).decode("utf-8", "replace").splitlines()
+            pairs = (line.partition("=") for line in lines)
+            return next((value.strip() for key, _, value in pairs if key.strip() == "cluster.id"), None)
+    return None
+
+
 def find(paths: tuple[Path, ...]) -> list[LogFiles]:
     """The logs that paths name; raises LogError for a path that is not there, or a folder without logs."""
     log_files: list[LogFiles] = []

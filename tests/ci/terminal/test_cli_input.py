@@ -396,7 +396,7 @@ PAIRS = [
     ("replay {elr} --static nope=1", "--static nope=1: no rule reads 'nope'; did you mean"),
     ("replay {elr} --static min.insync.replicas=1 --static min.insync.replicas=2", "is given twice; give it once"),
     ("replay {elr} --conf spark.a=b", "--conf is an option of --engine spark; leave it out"),
-    ("replay {elr} --engine spark --out o --verbose", "--verbose shows batches with --engine python only"),
+    ("replay {elr} --engine spark --out o --verbose", "--verbose shows batches without --out only"),
     ("trace {trace} --export junit --full --out o", "--full shows nothing with --export; leave it out"),
     ("query missing --plot a.svg --limit 3", "--limit is of the rows of SQL, and none is given; leave it out"),
     ("query missing --plot a.svg --witness", "--witness is of the rows of SQL, and none is given; leave it out"),

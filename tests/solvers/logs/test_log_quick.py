@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
-from kraftcheck.ci.logs import spark
+from kraftcheck.ci.logs import tables
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.fields import decode
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.records.fields import CODE
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.solvers.logs.explain.explain import ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch
@@ -77,12 +79,21 @@ def test_looking_up_changes_no_verdict_of_a_real_log(folder: Path) -> None:
     assert hits == replay.memo_hits > len(batches(folder)) / 3
 
 
+LISTS = ("replicas", "isr", "elr", "last_known_elr", "adding", "removing")
+
+
+def milliseconds(time: datetime | None) -> int | None:
+    """A time of a table, as a log has it."""
+    return None if time is None else round(time.timestamp() * 1000)
+
+
 def write_rows(out: Path, replays: Iterable[ReplayedBatch | MemoisedBatch]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each dataset of a log."""
-    with spark.datasets(out, 7, "a cluster") as files:
+    """The rows of each table of a log."""
+    with tables.tables(out, 7, ("a cluster", None), None) as files:
         for batch_replay in replays:
             files.add(batch_replay)
-    return {kind: pq.read_table(out / kind).to_pylist() for kind in spark.SCHEMAS}
+        files.finish(())
+    return {kind: pq.read_table(out / kind).to_pylist() for kind in tables.SCHEMAS}
 
 
 def test_rows_are_written_of_real_logs(tmp_path: Path) -> None:
@@ -94,37 +105,37 @@ def test_rows_are_written_of_real_logs(tmp_path: Path) -> None:
             (one.batch.base_offset, len(one.records), one.count, [step.name for step in one.steps])
             for one in explanations
         ]
-        assert [(row["offset"], row["property"], row["text"]) for row in datasets["violations"]] == [
-            (one.batch.base_offset, v.property, ", ".join(v.parts)) for one in replayed(folder) for v in one.violations
+        assert [(row["offset"], row["property"], row["parts"]) for row in datasets["violations"]] == [
+            (one.batch.last_offset, v.property, list(v.parts)) for one in replayed(folder) for v in one.violations
         ]
         order = [(row["topic"], row["partition"], row["offset"]) for row in datasets["timelines"]]
         assert order == sorted(set(order))
-        assert datasets["timelines"] == sorted(
-            (
-                {
-                    "cluster": "a cluster", "topic": state.controller.topic(record.topic_id).name,
-                    "partition": record.partition_id, "offset": explanation.batch.base_offset + place,
-                    "leader": p.leader, "leader_epoch": p.leader_epoch, "partition_epoch": p.partition_epoch,
-                    "replicas": list(ids(p.replicas)), "isr": list(ids(p.isr)), "elr": list(ids(p.elr)),
-                }
-                for explanation in explanations
-                for place, (record, state) in enumerate(zip(explanation.records, explanation.states[1:], strict=False))
-                if isinstance(record, PartitionRecord | PartitionChangeRecord)
-                for p in [state.controller.topic(record.topic_id).partitions[record.partition_id]]
-            ),
-            key=lambda row: (row["topic"], row["partition"], row["offset"]),
+        rows = [
+            (row["topic"], row["topic_id"], row["partition"], row["offset"], milliseconds(row["time"]),
+             -1 if row["leader"] is None else row["leader"], row["leader_epoch"], row["partition_epoch"],
+             *(tuple(row[name]) for name in LISTS), row["directories"], row["recovering"])
+            for row in datasets["timelines"]
+        ]  # fmt: skip
+        assert rows == sorted(
+            (state.controller.topic(record.topic_id).name, record.topic_id, record.partition_id,
+             explanation.batch.base_offset + place, explanation.batch.time, p.leader, p.leader_epoch, p.partition_epoch,
+             *(ids(getattr(p, name)) for name in LISTS), [CODE.text(one) for one in p.directories.ids], p.recovering)
+            for explanation in explanations
+            for place, (record, state) in enumerate(zip(explanation.records, explanation.states[1:], strict=False))
+            if isinstance(record, PartitionRecord | PartitionChangeRecord)
+            for p in [state.controller.topic(record.topic_id).partitions[record.partition_id]]
         )  # fmt: skip
         assert len(order) > 50
 
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_looking_up_changes_no_row(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches, violations and timelines are those of the plain replay, written at once or a few rows at a time."""
+    """Every table is that of the plain replay, written at once or a few rows at a time."""
     plain = write_rows(tmp_path / "slow", replayed(folder))
     memoised = MemoisedReplay(rules_of).replay(map(compact, batches(folder)))
     assert write_rows(tmp_path / "quick", memoised) == plain
-    monkeypatch.setattr(spark, "ROWS_AT_ONCE", 10)
-    monkeypatch.setattr(spark, "UPDATES_AT_ONCE", 3)
+    monkeypatch.setattr(tables, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(tables, "UPDATES_AT_ONCE", 3)
     assert write_rows(tmp_path / "few", MemoisedReplay(rules_of).replay(map(compact, batches(folder)))) == plain
     assert pq.read_metadata(next((tmp_path / "few" / "timelines").iterdir())).num_row_groups > 5
 

@@ -1,0 +1,54 @@
+"""Many logs at once: each is a part that a process of this machine, or a task of Spark, replays and tabulates."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+from kraftcheck.ci.logs.format.read import LogFiles, cluster_id
+from kraftcheck.ci.logs.report import LogReport, ReplayOptions, lines
+from kraftcheck.ci.logs.tables import tables
+from kraftcheck.ci.run.fanout import Cluster, fan_out, processes
+from kraftcheck.ci.terminal.files import results
+from kraftcheck.ci.terminal.interrupts import Interrupted
+from kraftcheck.ci.terminal.refusal import Refusal
+
+
+def _replayed(options: ReplayOptions, out: Path, part: tuple[int, LogFiles]) -> LogReport | str:
+    """The report of one log, whose rows are written as they come; or why it is refused."""
+    number, log = part
+    try:
+        of_log = options.name(log), None if options.anonymise else cluster_id(log)
+        with tables(out, number, of_log, options.rules) as files:
+            summary = options.replay(log, files.add, detailed=False, diagnoses=True)
+            files.finish(summary.causes)
+    except Refusal as refusal:
+        return refusal.format_message()
+    document = {name: value for name, value in summary.document().items() if name != "rows"}
+    return LogReport(document, tuple(lines(summary)), summary.exit_code())
+
+
+def tabulated(
+    logs: Sequence[LogFiles], options: ReplayOptions, out: Path, cluster: Cluster | None, workers: int
+) -> list[LogReport]:
+    """Replay logs; `out` gets a folder for each table.
+
+    Args:
+        cluster: Spark, whose workers see the logs, and `out`, under the names given; None: processes of this machine.
+        workers: how many processes.
+
+    Raises:
+        Refusal: when `out` holds what no run wrote, logs cannot be read, or Spark does not start or fails.
+        Interrupted: when a signal stopped it.
+    """
+    with results("--out", out) as place:
+        ask, parts = functools.partial(_replayed, options, place), list(enumerate(logs))
+        executor = processes(min(workers, len(logs))) if cluster is None else cluster.executor(quiet=True)
+        found = [answer for _, answer in fan_out(executor, ask, parts, "logs", quiet=True)]
+        if len(found) < len(logs):
+            raise Interrupted(f"stopped after {len(found)} of {len(logs)} logs")
+        if refused := sorted(one for one in found if isinstance(one, str)):
+            more = f" (and {len(refused) - 1} logs more)" if len(refused) > 1 else ""
+            raise Refusal(refused[0] + more)
+        return [one for one in found if isinstance(one, LogReport)]

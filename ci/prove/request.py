@@ -73,10 +73,11 @@ class ProofRequest:
             traced(self.subject(), theory, few=self._of_each)
 
     def _of_each(self) -> list[tuple[System, Setting]]:
-        """The system with few participants: with each number, and where there are several bounds with unequal ones."""
+        """The system with few participants: with each number; of several bounds each is the least in turn."""
         free = self.free()
         numbers = [{b.name: min(b.hi, b.lo + more) for b in free} for more in range(NUMBERS)] if free else []
-        numbers += [{b.name: b.lo if b is one else min(b.hi, b.lo + 2) for b in free} for one in free[1:] or ()]
+        fewest = free if len(free) > 1 else []
+        numbers += [{b.name: b.lo if b is one else min(b.hi, max(b.lo, one.lo) + 2) for b in free} for one in fewest]
         unequal = [*map(dict, dict.fromkeys(tuple(each.items()) for each in numbers))]
         chosen = [self.of_numbers(self._system(), each) for each in unequal]
         return [(one.system, one.setting) for one in chosen]

@@ -452,7 +452,7 @@ def keys(values: Any) -> Any:
     if isinstance(values, PerBroker):
         if values.number is None:
             raise values.graph.refusal("keys() whose numbers have no end; name a set of them")
-        return where(values.graph, lambda at: is_one_of(at, values.number))
+        return AnySet(Sequence(values.graph, lambda at: True, values.number))
     return range(len(values))
 
 

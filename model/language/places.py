@@ -59,7 +59,8 @@ def put(items: Any, place: Word | tuple[Word, ...], value: Any) -> Any:
     """
     first, *inner = place if isinstance(place, tuple) else (place,)
     if isinstance(items, PerBroker):
-        return items.put(first, put(items.at(first), tuple(inner), value) if inner else value)
+        changed = items.put(first, put(items.at(first), tuple(inner), value) if inner else value)
+        return changed if _is_a_number(first, items) else choose(is_one_of(first, items.number), changed, items)
     return tuple(
         choose(first == number, put(item, tuple(inner), value) if inner else value, item)
         for number, item in enumerate(items)
@@ -96,10 +97,9 @@ def _is_a_number(place: Any, items: PerBroker) -> bool:
         case "var" | "read":
             symbol = place.args[0] if place.op == "read" else place
             return place.graph.notes.below.get(symbol.index) is items.number
-        case "bound":
-            return bool(place.hi >= UNBOUNDED)
-        case "least_by":  # of which set is not known
-            return bool(place.hi >= UNBOUNDED) and len(place.graph.notes.numbers) == 1
+        case "bound" | "least_by" if place.hi >= UNBOUNDED:
+            notes = place.graph.notes  # the set that a member is of may be made of others, of which no number is known
+            return notes.below[place.index] is items.number if place.index in notes.below else len(notes.numbers) == 1
         case "ite":
             return all(_is_a_number(one, items) for one in place.args[1:])
         case "narrow":
@@ -215,7 +215,7 @@ def each(items: Any, claim: Callable[[Any], Truth]) -> Truth:
     (True, True)
     """
     if isinstance(items, AnySet):
-        return every(items.graph, lambda place: implies(items.has(place), claim(place)))
+        return every(items.graph, lambda place: implies(items.has(place), _of_member(items, claim, place)))
     return all_of(*(implies(member, claim(item)) for item, member in _members(items)))
 
 
@@ -237,8 +237,19 @@ def count(items: Any, claim: Callable[[Any], Truth]) -> Word:
     2
     """
     if isinstance(items, AnySet):
-        return cardinality(items.graph, lambda place: all_of(items.has(place), claim(place)))
+        return cardinality(items.graph, lambda place: all_of(items.has(place), _of_member(items, claim, place)))
     return sum((word(all_of(member, claim(item))) for item, member in _members(items)), start=0)
+
+
+def _of_member(items: AnySet, claim: Callable[[Any], Truth], place: Any) -> Truth:
+    """What a claim says of a member, of which is noted below which number it is, where that is known."""
+    below = items.graph.notes.below
+    if items.members.number is not None:
+        below[place.index] = items.members.number
+    try:
+        return claim(place)
+    finally:
+        below.pop(place.index, None)
 
 
 def _members(items: Any) -> Iterator[tuple[Any, Truth]]:

@@ -79,6 +79,8 @@ ACTIONS: dict[str, tuple[Any, Any]] = {
     "join_few": (lambda s, x: evolve(s, inside=with_one(s.inside, x)),
                  lambda s, x: kc.any_of(s.inside.size() < 3, kc.all_of(is_last(s, x), x >= 3))),
     "mark_next": (lambda s, x: evolve(s, marks=kc.put(kc.put(s.marks, x + 1, 1), x, 0)), None),
+    "mark_past": (lambda s, x: evolve(s, marks=kc.put(s.marks, x + 1, 2), inside=with_one(s.inside, x)),
+                  lambda s, x: kc.all_of(is_last(s, x), x >= 3)),
     "mark_full": (lambda s, x: evolve(s, marks=kc.put(s.marks, x, 1)), lambda s, x: kc.all_of(
         kc.each(guests(s), s.inside.has), s.inside.size() >= 4)),
     "mark_half": (lambda s, x: evolve(s, marks=kc.put(s.marks, x, 1)), lambda s, x: kc.all_of(
@@ -89,6 +91,7 @@ ACTIONS: dict[str, tuple[Any, Any]] = {
 
 FALSE: dict[str, tuple[str, Callable[[Hall], Any], int, int]] = {
     "the last stays out": ("join_last", lambda s: s.inside.is_empty(), 4, 2),
+    "what is put past the last is too much": ("mark_past", lambda s: s.inside.is_empty(), 4, 2),
     "three are inside": ("join_few leave", lambda s: s.inside.size() <= 3, 4, 2),
     "the look stays short": ("go wrap", lambda s: kc.any_of(s.at < 3, kc.negate(is_last(s, s.at))), 4, 2),
     "somebody is out": ("join", lambda s: kc.some(guests(s), lambda y: kc.negate(s.inside.has(y))), 2, 2),
@@ -140,7 +143,7 @@ def hall(names: str, claim: Callable[[Hall], Any], least: int, anywhere: bool = 
         name="hall", summary="Guests in a hall.", quiescent=lambda s: True, initial=initial,
         bounds=[kc.Bound("n", least, 6, "number of guests", takes_any=True)], scopes={"default": {"n": max(least, 2)}},
         layout=lambda setting: Hall(
-            kc.map_below(setting["n"], kc.ints(0, 1)), *[kc.set_below(setting["n"])] * 2,
+            kc.map_below(setting["n"], kc.ints(0, 1, cap="a guest is marked once")), *[kc.set_below(setting["n"])] * 2,
             kc.word_below(setting["n"], -1)),
         actions=lambda setting: [action(name, setting) for name in names.split()],
         properties=[kc.always("claim", "the claim", claim)],

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kraftcheck as kc
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.sequences import symbol_of
@@ -336,8 +337,10 @@ def test_a_bound_that_is_any_is_no_number(counts: Callable[[Any, Any], Any]) -> 
         (lambda s: kc.choose(s.on, s.chosen, kc.IntSet()).is_empty(), "a set of any number (none() of it is the empty"),
         (lambda s: kc.get(s.sets, 1, otherwise=kc.IntSet()).is_empty(), "give get() such a one as its `otherwise`"),
         (lambda s: kc.get(s.level, kc.maximum(s.at, 0)) == 0, "get() at the place 0..any of a map of any number"),
+        (lambda s: kc.each(kc.keys(s.others), lambda k: kc.get(s.level, k) == 0), "get() at the place 0..any of a map"),
+        (lambda s: kc.each(s.chosen.keep(s.other), lambda k: kc.get(s.level, k) == 0), "get() at the place 0..any of"),
     ],
-    ids=["maps", "sets", "choice", "otherwise", "place of another bound"],
+    ids=["maps", "sets", "choice", "otherwise", "place of another bound", "key of another bound", "made of two bounds"],
 )
 def test_what_any_number_has_not_is_refused_with_its_line(claim: Callable[[Any], Any], said: str) -> None:
     """The refusal names the line of the rule and what to write, and no class of this project."""
@@ -348,6 +351,13 @@ def test_what_any_number_has_not_is_refused_with_its_line(claim: Callable[[Any],
         prove(with_sets)
     assert re.search(r"test_z3reader\.py:\d+: ", str(refused.value))
     assert said in str(refused.value)
+
+
+def test_each_bound_is_compared_as_the_least_of_several() -> None:
+    """Rules of any number are compared with those of few where there is less of each in turn than of the other."""
+    request = ProofRequest(system(lambda s: True), None, {"n": ANY, "m": ANY}, None)
+    numbers = [(of.bounds["n"], of.bounds["m"]) for _, of in request._of_each()]
+    assert {(n > m) - (n < m) for n, m in numbers} == {-1, 0, 1}
 
 
 def test_the_keys_of_a_map_are_a_set() -> None:

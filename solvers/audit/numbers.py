@@ -38,7 +38,7 @@ FURTHER = (*range(1, 9), 50)
 MOST_LISTED = 1000  # initial states: the next number may have many more
 
 
-NUMBERS = 6  # values of a bound that bounds nothing, the smallest first, with which a system must be the same
+MOST_VALUES = 100  # values of a bound that bounds nothing: with each the system must be the same
 
 
 class OtherFields(ValueError):
@@ -68,19 +68,22 @@ def check_further(program: Program) -> None:
 
 
 def check_freed(made: Callable[[Setting], Program], system: System, setting: Setting) -> None:
-    """Trace a system with other values of the bounds that bound nothing: it must be the same with each.
+    """Trace a system with every value of each bound that bounds nothing: it must be the same.
 
     Args:
         made: traces it.
         system, setting: the system, and where bounds may bound nothing.
 
     Raises:
-        SystemFault: naming the bound with which it is another.
+        SystemFault: naming the bound with which it is another, or that takes too many values to tell.
     """
     bounds = {bound.name: bound for bound in system.bounds}
     own = Meaning.of(made(setting)).whole if setting.freed else ""
     for bound in (bounds[name] for name in setting.freed):
-        for value in sorted({*range(bound.lo, min(bound.hi, bound.lo + NUMBERS) + 1), bound.hi}):
+        if (count := bound.hi - bound.lo + 1) > MOST_VALUES:
+            raise SystemFault(f"{bound.name} is any with {bound.freed_by}, and takes {count:,} values, with each of "
+                              f"which the system must be the same; let it take at most {MOST_VALUES}")  # fmt: skip
+        for value in range(bound.lo, bound.hi + 1):
             if Meaning.of(made(evolve(setting, bounds={**setting.bounds, bound.name: value}))).whole != own:
                 raise SystemFault(f"{bound.name} is any with {bound.freed_by}, and with {bound.name} {value} the system"
                                   " is not the same: no rule, domain or initial state may depend on it")  # fmt: skip

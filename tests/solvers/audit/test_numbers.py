@@ -210,6 +210,8 @@ READS: dict[str, dict[str, Any]] = {
     "a guard": {"actions": lambda b: [kc.Action("fill", lambda s: (s[0] + 1,), lambda s: s[0] < b["limit"])]},
     "a guard of the largest": {"actions": lambda b: [
         kc.Action("fill", lambda s: (s[0] + 1,), lambda s: kc.any_of(b["limit"] < 30, s[0] < 2))]},
+    "a guard of one value": {"actions": lambda b: [
+        kc.Action("fill", lambda s: (s[0] + 1,), lambda s: kc.any_of(b["limit"] != 17, s[0] < 2))]},
     "an effect": {"actions": lambda b: [kc.Action("fill", lambda s: (kc.minimum(s[0] + 1, b["limit"]),))]},
     "an argument": {"actions": lambda b: [
         kc.Action("fill", lambda s, by: (by,), parameters={"by": range(b["limit"] + 1)})]},
@@ -227,6 +229,14 @@ def test_what_counts_with_a_bound_that_is_any_is_refused(name: str) -> None:
     with pytest.raises(Refusal, match=r"limit is any with unbounded, and with limit \d+ the system is not the same"):
         kc.prove(tank(**READS[name]), search_states=0, cache=False, unbounded=1)
     assert kc.prove(tank(**READS[name]), search_states=0, cache=False).rows
+
+
+def test_a_bound_that_is_any_takes_no_more_values_than_are_compared() -> None:
+    """Of a bound with more values nobody can tell that the system is the same with each."""
+    bounds = [kc.Bound("limit", 1, 101, "room", freed_by="unbounded"), *tank().bounds[1:]]
+    with pytest.raises(Refusal, match=r"limit is any with unbounded, and takes 101 values, with .* at most 100"):
+        kc.prove(tank(bounds=bounds), search_states=0, cache=False, unbounded=1)
+    assert kc.prove(tank(bounds=bounds), search_states=0, cache=False).rows
 
 
 def test_what_counts_with_no_bound_that_is_any_is_proven() -> None:

@@ -366,10 +366,18 @@ class Obligations:
         self.of_nothing |= {f"step: {name}" for name in unbroken}
 
 
+def _once(pairs: list[tuple[str, typing.Any]]) -> dict[str, typing.Any]:
+    """An object of JSON: of two values of a key one reader takes the first, and another the last."""
+    if len(found := dict(pairs)) < len(pairs):
+        raise NoCertificate("index.json: it says something of one name twice")
+    return found
+
+
 def index_of(said: str) -> dict[str, typing.Any]:
     """What an index says, by key."""
-    index, kinds = json.loads(said), {"bounds": dict, "sentences": dict, "left_out": list, "of_nothing": list,
-                                      "system": str, "scope": str | None, "rules": str | None}  # fmt: skip
+    index = json.loads(said, object_pairs_hook=_once)
+    kinds = {"bounds": dict, "sentences": dict, "left_out": list, "of_nothing": list,
+             "system": str, "scope": str | None, "rules": str | None}  # fmt: skip
     if not isinstance(index, dict) or not all(isinstance(index.get(key), of) for key, of in kinds.items()):
         raise NoCertificate("index.json: it is no index of a certificate")
     texts = [index["system"], index["scope"], index["rules"], *index["left_out"], *index["of_nothing"]]
@@ -438,4 +446,5 @@ def main(folder: pathlib.Path, words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(__file__).resolve().parent, sys.argv[1:]))
+    here = pathlib.Path(__file__).absolute()  # a link to an installed script is about the folder that it is in
+    sys.exit(main(here.parent, sys.argv[1:]))

@@ -143,6 +143,17 @@ FORGERIES: dict[str, tuple[str, tuple[str, str], str]] = {
     "a name is empty": ("lock", end("(define-fun || () Bool true)"), "'||' is no name"),
     "a width is no number": (
         "lock", (r"(?<=\(declare-fun \$taken \(\) \(_ BitVec )2", "x"), "(_ BitVec x))' is no definition"),
+    "a binding is of the one beside it": (
+        "lock", (INVARIANT, "(! (let ((a!1 true) (a!2 a!1)) a!2) :invar-property 4)"), ":78: 'a!1' is no term"),
+    "an operator is of nothing": ("lock", (INVARIANT, "(! (not) :invar-property 4)"), "'(not)' is no term"),
+    "a number is negative": ("lock", (INVARIANT, "(! (= $taken -1) :invar-property 4)"), "'-1' is no term"),
+    "a width has two digits for one": (
+        "lock", (r"\$taken \(\) \(_ BitVec 2", "$taken () (_ BitVec 02"), "is no definition of a system"),
+    "a field is wider next": (
+        "lock", (r"(?<=\|\$taken'\| \(\) \(_ BitVec )2", "3"), ":14: field: taken is :next"),
+    "two fields change places": (
+        "lock", (r"(:next \|\$wanted\[)0(\]'\|(?:.*\n)+?.*:next \|\$wanted\[)1", r"\g<1>1\g<2>0"),
+        "action ask has a field that is not made equal to anything: wanted[0]"),
     "a domain speaks of a size": (
         "voters", (r"(\(define-fun \|domain: votes\|.*\n)",
                    "(define-fun |set 9| ((|bound 0| Int)) Bool ($leaders |bound 0|))\n(declare-fun |size of set 9| () "
@@ -293,6 +304,28 @@ def test_each_text_of_an_index_is_one_line(place: str) -> None:
               "left_out": {"left_out": ["taken", "a\nb"]}, "of_nothing": {"of_nothing": ["none", "a\nb"]}}  # fmt: skip
     with pytest.raises(NoCertificate, match="is no line of text"):
         index_of(json.dumps(index | broken.get(place, {place: "a\nb"})))
+
+
+def test_an_index_says_everything_once() -> None:
+    """Of a key that is there twice readers take one value or the other; in a sentence's object too."""
+    index = '{"system": "lock", "scope": null, "rules": null, "bounds": {}, "left_out": [], "of_nothing": [], '
+    assert index_of(index + '"sentences": {"claim": "said"}}')
+    for twice in (
+        '"sentences": {"claim": "a"}, "sentences": {"claim": "b"}}',
+        '"sentences": {"claim": "a", "claim": "b"}}',
+    ):
+        with pytest.raises(NoCertificate, match="says something of one name twice"):
+            index_of(index + twice)
+
+
+def test_a_script_that_is_a_link_is_about_its_own_folder(tmp_path: Path) -> None:
+    """A script that is linked from another certificate does not show that one."""
+    pytest.importorskip("cvc5")
+    honest_one, forged = (in_a_folder(tmp_path / name, "who holds wants") for name in ("honest", "forged"))
+    (forged / "system.vmt").write_text(re.sub(INVARIANT, "(! (not t27) :invar-property 4)", honest("lock")))
+    (forged / "check.py").unlink()
+    (forged / "check.py").symlink_to(honest_one / "check.py")
+    assert (run(honest_one).returncode, run(forged).returncode) == (0, 1)
 
 
 def test_a_bracket_is_closed() -> None:

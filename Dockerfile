@@ -1,7 +1,7 @@
 # kraftcheck as an image; everything but this checkout comes from Docker's and Python's registries:
 #   docker build -t kraftcheck . && docker run --rm -v "$PWD:/work" kraftcheck check
 # For Spark, with Java and the packages of its driver and workers:
-#   docker build -t kraftcheck-spark --build-arg JAVA=default-jre-headless --build-arg EXTRAS='[spark,s3]' .
+#   docker build -t kraftcheck-spark --build-arg JAVA=default-jre-headless --build-arg EXTRAS='[spark,stores]' .
 FROM python:3.11-slim
 ARG JAVA=
 ARG EXTRAS=

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from kraftcheck.ci.dataset.options import DatasetPlace
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.explore.trace import check_drawable
 from kraftcheck.ci.logs.condition import worked_out
 from kraftcheck.ci.logs.end import log_end
@@ -44,7 +46,7 @@ def check_one(logs: Sequence[LogFiles]) -> None:
 
 
 @click.command("replay")
-@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...", type=DatasetPlace())
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
@@ -55,12 +57,12 @@ def check_one(logs: Sequence[LogFiles]) -> None:
 @shared.anonymise
 @shared.processes
 @click.option("--verbose", is_flag=True, help="Show every batch with its events.")
-def replay_command(logs: tuple[str, ...], rules: str | None, **flags: Any) -> None:
+def replay_command(logs: tuple[AnyPath, ...], rules: str | None, **flags: Any) -> None:
     """Say which controller events wrote each batch of a metadata log, and check the properties on the way.
 
     A LOG is a segment or snapshot of __cluster_metadata-0, the output of
-    kafka-dump-log --cluster-metadata-decoder, JSON lines of records, a folder, or - for
-    standard input.
+    kafka-dump-log --cluster-metadata-decoder, JSON lines of records, a folder, a URL of a
+    store (s3://, gs://, abfss://, hdfs://), or - for standard input.
 
     Exit code 0: all is explained and every property holds; 12: all is explained, and a
     property does not hold; 20: the same, but not all of the log was read; 23: a batch is not
@@ -83,7 +85,7 @@ def replay_command(logs: tuple[str, ...], rules: str | None, **flags: Any) -> No
         if rules is not None:
             parse(rules)
         settings_of(chosen.static)
-        logs_found: Sequence[LogFiles] = shard.of_parts(find(tuple(Path(log) for log in logs)))
+        logs_found: Sequence[LogFiles] = shard.of_parts(find(logs))
         if page is not None:
             check_one(logs_found)
         if out is None:

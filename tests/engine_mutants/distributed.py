@@ -84,7 +84,7 @@ def _store(_: Path) -> ObjectPath:
     """A folder of its own in that server's store."""
     os.environ.update(settings(_endpoint()))
     stores.bucket.cache_clear()
-    return stores.S3Path("s3://runs", uuid.uuid4().hex)
+    return stores.BucketPath("s3://runs", uuid.uuid4().hex)
 
 
 @functools.cache
@@ -198,7 +198,7 @@ MUTANTS = (
            "ci.dataset.backward.arcs:StateNumbering.places", "own, at - before[own]", "own, at - before[own] + 1",
            RECOVERY, (DamagedLevelError,), slow=True),
     Mutant("object-replaced-anyway", "An object is replaced though it has changed since it was read.",
-           "ci.dataset.store.stores:S3Path.put_instead", '{"e_tag": version}', '"overwrite"', ONCE),
+           "ci.dataset.store.stores:BucketPath.put_instead", 'dict(version)', '"overwrite"', ONCE),
     Mutant("lease-of-unseen-processes", "Processes that are not seen from here count as dead.",
            "ci.dataset.store.commits:_is_dead", 'and _processes() and owner.get("processes") == _processes()', "",
            OTHER_PROCESSES),

@@ -16,7 +16,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, Self, TypeAlias
 
 from attrs import evolve, frozen
@@ -47,6 +47,16 @@ class ObjectPath(ABC):
     def name(self) -> str:
         """The last part of its name."""
         return self.key.rpartition("/")[2]
+
+    @property
+    def stem(self) -> str:
+        """That without the ending behind its last dot."""
+        return PurePosixPath(self.key).stem
+
+    @property
+    def suffix(self) -> str:
+        """That ending, with its dot."""
+        return PurePosixPath(self.key).suffix
 
     @property
     def parent(self) -> Self:

@@ -1,7 +1,7 @@
-"""Stores of datasets: which of them a URL names, objects of the S3 protocol, and files of HDFS as objects.
+"""Stores of datasets: which of them a URL names, objects of buckets, and files of HDFS as objects.
 
-Conditions of S3 are headers: If-None-Match for an object that has to be absent, If-Match for one that has to be the one
-that was read.
+Conditions of S3 and Azure are headers: If-None-Match for an object that has to be absent, If-Match for one that has to
+be the one that was read; those of Google are the number of a generation, 0 for an object that has to be absent.
 
 A file of HDFS is written under a hidden name, then renamed. The namenode renames at once, and not onto a name that is
 taken, so that whoever sees a name sees a whole file. The version of a file is the number of its inode, which is never
@@ -280,45 +280,58 @@ def _inode(number: int) -> str:
     return f"/.reserved/.inodes/{number}"
 
 
-_URL = re.compile(r"(s3a?)://([^/?#]+)(?:/([^?#]*))?", re.IGNORECASE)
+_URL = re.compile(r"(s3a?|gs|abfss?)://([^/?#]+)(?:/([^?#]*))?", re.IGNORECASE)
+_CONTAINER = re.compile(r"[^@]+@[^@.]+\.(?:dfs|blob)\.[^@]+")  # of Azure, and whose account it is in
+BUCKETS = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "abfss", "abfs": "abfss"}
+"""Schemes of buckets by the one that stands for each."""
 
 
 @functools.cache
-def bucket(name: str) -> Any:
-    """The client of a bucket, configured by the environment as those of AWS are: AWS_ENDPOINT_URL and the like.
+def bucket(url: str) -> Any:
+    """The client of a bucket, or of a container, configured by the environment as those of its owner are.
 
     Raises:
-        Refusal: when the client is not installed.
+        Refusal: when the client is not installed, or the environment has a setting that is none.
     """
     try:
-        from obstore.store import S3Store
+        from obstore.exceptions import BaseError
+        from obstore.store import S3Store, from_url
     except ImportError as error:
-        raise Refusal(f"a dataset at an S3 URL needs obstore ({error}); pip install 'kraftcheck[s3]'") from error
+        raise Refusal(f"a URL of a store needs obstore ({error}); pip install 'kraftcheck[stores]'") from error
+    if not url.startswith("s3:"):
+        try:
+            return from_url(url)
+        except (BaseError, ValueError) as error:
+            raise Refusal(f"{url}: {_reason(error)}") from error
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
     plain: dict[str, Any] = {"client_options": {"allow_http": True}} if endpoint.startswith("http://") else {}
     if endpoint:
         plain["endpoint"] = endpoint
-    return S3Store(name, region=region, **plain)
+    return S3Store(url.partition("://")[2], region=region, **plain)
 
 
 @frozen(order=True)
-class S3Path(ObjectPath):
-    """An object of a bucket, whose URL is that of the store: s3://BUCKET."""
+class BucketPath(ObjectPath):
+    """An object of a bucket of S3 or of Google, or of a container of Azure, below the URL of that."""
 
     @classmethod
-    def of(cls, url: str) -> S3Path:
+    def of(cls, url: str) -> BucketPath:
         """The place that a URL names; raises Refusal when it names none below a bucket."""
-        match = _URL.fullmatch(url)
+        match, scheme = _URL.fullmatch(url), BUCKETS[_scheme(url)]
         parts = (match[3] or "").strip("/").split("/") if match else [""]
-        if match is None or any(part in ("", ".", "..") for part in parts):
-            raise Refusal(f"{url} names no folder of a bucket; write s3://BUCKET/FOLDER")
-        return cls(f"s3://{match[2]}", "/".join(parts))
+        is_azure = scheme == "abfss"
+        if match is None or any(part in ("", ".", "..") for part in parts) or (
+            is_azure and not _CONTAINER.fullmatch(match[2])
+        ):  # fmt: skip
+            owner = "CONTAINER@ACCOUNT.dfs.core.windows.net" if is_azure else "BUCKET"
+            raise Refusal(f"{url} names no folder of a bucket; write {scheme}://{owner}/FOLDER")
+        return cls(f"{scheme}://{match[2]}", "/".join(parts))
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[Any]:
         """The client; its errors are those of files."""
-        store = bucket(self.store.partition("://")[2])
+        store = bucket(self.store)
         from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
         try:
@@ -346,12 +359,12 @@ class S3Path(ObjectPath):
             return int(obstore.head(store, self.key)["size"])
 
     def read_version(self) -> tuple[bytes, Any]:
-        """See ObjectPath; the version is the ETag."""
+        """See ObjectPath; the version is the ETag, and of Google the number of the generation too."""
         import obstore
 
         with self._errors() as store:
             result = obstore.get(store, self.key)
-            return bytes(result.bytes()), result.meta["e_tag"]
+            return bytes(result.bytes()), _version(result.meta)
 
     def read_part(self, start: int, end: int) -> bytes:
         """See ObjectPath."""
@@ -370,13 +383,13 @@ class S3Path(ObjectPath):
 
     def put_instead(self, data: bytes, version: Any) -> Any:
         """See ObjectPath."""
-        return self._put(data, {"e_tag": version})
+        return self._put(data, dict(version))
 
     def _put(self, data: bytes | IO[bytes], mode: Any) -> Any:
         import obstore
 
         with self._errors() as store:
-            return obstore.put(store, self.key, data, mode=mode, use_multipart=False)["e_tag"]
+            return _version(obstore.put(store, self.key, data, mode=mode, use_multipart=False))
 
     def unlink(self, missing_ok: bool = False) -> None:
         """See ObjectPath."""
@@ -386,6 +399,10 @@ class S3Path(ObjectPath):
             obstore.delete(store, self.key)
 
 
+def _version(of: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, of[name]) for name in ("e_tag", "version") if of[name])
+
+
 def _reason(error: Exception) -> str:
     """What a store says, without the client's account of its attempts."""
     text = " ".join(str(error).split())
@@ -393,8 +410,10 @@ def _reason(error: Exception) -> str:
     return said[1] if said else text.partition(" Debug source:")[0][:300]
 
 
-STORES: dict[str, type[S3Path | HdfsPath]] = {"s3": S3Path, "s3a": S3Path, "webhdfs": HdfsPath, "hdfs": HdfsPath}
-"""The kind of path by the scheme of a URL; each has two names."""
+STORES: dict[str, type[BucketPath | HdfsPath]] = {
+    **dict.fromkeys(BUCKETS, BucketPath), **dict.fromkeys(("webhdfs", "hdfs"), HdfsPath)
+}  # fmt: skip
+"""The kind of path by the scheme of a URL."""
 
 
 def _scheme(text: str) -> str:

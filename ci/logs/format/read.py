@@ -20,11 +20,12 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
-from typing import TypeAlias
+from pathlib import Path, PurePath
+from typing import TypeAlias, TypeVar
 
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.logs.format import described, pasted, segments, texts
 from kraftcheck.ci.logs.format.aliases import Aliases
 from kraftcheck.ci.logs.format.fields import WireError
@@ -103,7 +104,7 @@ class LogFiles:
     """The files of one log, in the order of their offsets."""
 
     name: str
-    files: tuple[Path, ...]
+    files: tuple[AnyPath, ...]
 
 
 META = "meta.properties"
@@ -116,20 +117,41 @@ def cluster_id(log: LogFiles) -> str | None:
     Raises:
         Refusal: where the note cannot be read.
     """
-    for folder in dict.fromkeys((log.files[0].parent, log.files[0].absolute().parent.parent)):
-        if log.files[0].suffix in BINARY and (place := folder / META).is_file():
-            lines = read_bytes(place, MAX_JSON_BYTES).decode("utf-8", "replace").splitlines()
-            pairs = (line.partition("=") for line in lines)
+    first = log.files[0]
+    folder = first.absolute().parent if isinstance(first, Path) else first.parent
+    for beside in (folder, folder.parent):
+        if first.suffix in BINARY and (data := _read_beside(beside / META)) is not None:
+            pairs = (line.partition("=") for line in data.decode("utf-8", "replace").splitlines())
             return next((value.strip() for key, _, value in pairs if key.strip() == "cluster.id"), None)
     return None
 
 
-def find(paths: tuple[Path, ...]) -> list[LogFiles]:
-    """The logs that paths name; raises LogError for a path that is not there, or a folder without logs."""
+def _read_beside(place: AnyPath) -> bytes | None:
+    """A small file that a node writes beside a log; None where there is none; raises Refusal if it cannot be read."""
+    is_there = place.is_file() if isinstance(place, Path) else place.exists()
+    return _read(place, MAX_JSON_BYTES) if is_there else None
+
+
+def _read(place: AnyPath, limit: int = MAX_LOG_BYTES) -> bytes:
+    """A file, or an object of a store; raises Refusal where it cannot be read, or is larger."""
+    if isinstance(place, Path):
+        return read_bytes(place, limit)
+    try:
+        if (size := place.size()) <= limit:
+            return place.read_bytes()
+    except OSError as error:
+        raise LogError(f"cannot read {place}: {error.strerror or error}") from error
+    raise LogError(f"{place}: it has {size >> 20:,} MB, and {limit >> 20:,} MB are the most that is read")
+
+
+def find(paths: Sequence[AnyPath]) -> list[LogFiles]:
+    """The logs that paths and URLs name; raises LogError for what is not there, or a folder without logs."""
     log_files: list[LogFiles] = []
     for path in paths:
         if path == STDIN:
             log_files.append(LogFiles("standard input", (path,)))
+        elif isinstance(path, ObjectPath):
+            log_files += _logs_below(path)
         elif path.is_dir():
             logs = list(_logs_in(path, set()))
             if not logs:
@@ -147,23 +169,43 @@ def _logs_in(folder: Path, seen: set[Path]) -> Iterator[LogFiles]:
     if (real := folder.resolve()) in seen:
         return
     seen.add(real)
-    files = sorted(path for path in folder.iterdir() if not path.is_dir())
-    binary = [path for path in files if path.suffix in BINARY and path.stem[:1].isdigit()]
-    if binary:
-
-        def end(path: Path) -> int:
-            return segments.end_offset(read_bytes(path, MAX_LOG_BYTES))
-
-        yield LogFiles(str(folder), _in_order(binary, end))
-    else:
-        text = [path for path in files if path.suffix in TEXT]
-        if text:
-            yield LogFiles(str(folder), tuple(text))
+    yield from _log_of(folder, sorted(path for path in folder.iterdir() if not path.is_dir()))
     for sub in sorted(path for path in folder.iterdir() if path.is_dir()):
         yield from _logs_in(sub, seen)
 
 
-def _in_order(files: list[Path], end: Callable[[Path], int]) -> tuple[Path, ...]:
+def _log_of(folder: AnyPath, files: Sequence[AnyPath]) -> Iterator[LogFiles]:
+    """The log that the files of a folder are, if they are one: segments and snapshots, else texts."""
+    binary = [path for path in files if path.suffix in BINARY and path.stem[:1].isdigit()]
+    if binary:
+        yield LogFiles(str(folder), _in_order(binary, lambda path: segments.end_offset(_read(path))))
+    elif text := [path for path in files if path.suffix in TEXT]:
+        yield LogFiles(str(folder), tuple(text))
+
+
+def _logs_below(place: ObjectPath) -> list[LogFiles]:
+    """The log that an object is, or those of the folders below a URL; raises LogError where there is none."""
+    try:
+        names = [name for name, _ in place.entries()]
+        if not names:
+            return [LogFiles(str(place), (place,))] if place.exists() else _no_log(place)
+    except OSError as error:
+        raise LogError(f"cannot read {place}: {error.strerror or error}") from error
+    folders: dict[str, list[AnyPath]] = {}
+    for name in sorted(names):
+        folders.setdefault(name.rpartition("/")[0], []).append(place / name)
+    of_folders = ((place / name if name else place, files) for name, files in sorted(folders.items()))
+    return [log for folder, files in of_folders for log in _log_of(folder, files)] or _no_log(place)
+
+
+def _no_log(place: AnyPath) -> list[LogFiles]:
+    raise LogError(f"{place}: no log is there; a log ends in {', '.join((*BINARY, *TEXT))}")
+
+
+File = TypeVar("File", bound=AnyPath)
+
+
+def _in_order(files: Sequence[File], end: Callable[[File], int]) -> tuple[File, ...]:
     """The segments, after the newest snapshot where the log does not begin at 0, or ends, or lacks some, before it.
 
     Args:
@@ -215,18 +257,18 @@ def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[
                 order.note_gap(int(segment.group(1)), part)
     order.note_lateness()
     if log.files[-1].suffix in BINARY:
-        _note_quorum(log.files[-1].with_name("quorum-state"), order.epoch, skipped)
+        _note_quorum(log.files[-1].parent / "quorum-state", order.epoch, skipped)
 
 
-def _note_quorum(place: Path, epoch: int, skipped: SkipCount) -> None:
+def _note_quorum(place: AnyPath, epoch: int, skipped: SkipCount) -> None:
     """Note where the node whose folder it is knows of no leader, or of a newer one than the log that it has.
 
     Source: `FileQuorumStateStore`.
     """
-    if not place.is_file():
+    if (data := _read_beside(place)) is None:
         return
     try:
-        state = json.loads(read_bytes(place, MAX_JSON_BYTES))
+        state = json.loads(data)
         leader, known = int(state["leaderId"]), int(state["leaderEpoch"])
     except (ValueError, TypeError, KeyError, RecursionError):
         skipped.lacks("quorum-state cannot be read", f"WARNING: {place.name}: not what a node of the quorum writes")
@@ -321,16 +363,16 @@ Part: TypeAlias = tuple[str, Iterator[Batch | CompactBatch]]
 """What a file holds of one file of a log: its name, and its batches."""
 
 
-def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Iterator[Part]:
+def _file(path: AnyPath, skipped: SkipCount, compact_form: bool, last: bool) -> Iterator[Part]:
     """The batches of a file."""
-    data, suffix, is_whole = _standard_input() if path == STDIN else read_bytes(path, MAX_LOG_BYTES), path.suffix, True
+    data, suffix, is_whole = _standard_input() if path == STDIN else _read(path), path.suffix, True
     name = "standard input" if path == STDIN else str(path) if skipped.aliases is None else path.name
     if data.startswith(_GZIP):
         try:
             data, is_whole = segments.unpacked(data, MAX_LOG_BYTES)
         except WireError as reason:
             raise LogError(f"{name}: {reason}") from None
-        suffix = Path(path.stem).suffix if suffix == ".gz" else suffix
+        suffix = PurePath(path.stem).suffix if suffix == ".gz" else suffix
         if not is_whole:
             skipped.lacks(CUT, f"WARNING: {name}: the compressed file is cut off: what it held behind is missing")
     if kind := segments.archive_of(data):

@@ -10,6 +10,7 @@ import pytest
 from kraftcheck.ci.dataset.store import stores
 from kraftcheck.ci.dataset.store.objects import ObjectPath
 from kraftcheck.ci.dataset.store.stores import HdfsPath
+from tests.ci.stores import doubles
 from tests.ci.stores.minicluster import MiniCluster, cluster
 from tests.ci.stores.server import serving, settings
 
@@ -34,7 +35,7 @@ def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectPat
     for name, value in settings(endpoint).items():
         monkeypatch.setenv(name, value)
     stores.bucket.cache_clear()
-    yield stores.S3Path("s3://runs", f"a folder/{uuid.uuid4().hex}")
+    yield stores.BucketPath("s3://runs", f"a folder/{uuid.uuid4().hex}")
     stores.bucket.cache_clear()
 
 
@@ -43,6 +44,33 @@ def hdfs(hadoop: MiniCluster, monkeypatch: pytest.MonkeyPatch) -> ObjectPath:
     """A folder of its own in HDFS, for a user who is not the one that the cluster runs as."""
     monkeypatch.setenv("HADOOP_USER_NAME", "alice")
     return HdfsPath(hadoop.url, f"runs/a folder+%25/{uuid.uuid4().hex}")
+
+
+@pytest.fixture(scope="session")
+def double() -> Iterator[str]:
+    """The URL of a server that answers as Google's and Azure's do."""
+    with doubles.serving() as url:
+        yield url
+
+
+def _other(url: str, double: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectPath]:
+    for name, value in doubles.settings(double).items():
+        monkeypatch.setenv(name, value)
+    stores.bucket.cache_clear()
+    yield stores.BucketPath(url, f"a folder/{uuid.uuid4().hex}")
+    stores.bucket.cache_clear()
+
+
+@pytest.fixture
+def google(double: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectPath]:
+    """A folder of its own in a bucket of Google."""
+    yield from _other("gs://runs", double, monkeypatch)
+
+
+@pytest.fixture
+def azure(double: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectPath]:
+    """A folder of its own in a container of Azure."""
+    yield from _other(f"abfss://{doubles.CONTAINER}@{doubles.ACCOUNT}.dfs.core.windows.net", double, monkeypatch)
 
 
 @pytest.fixture(

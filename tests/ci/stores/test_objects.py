@@ -16,6 +16,21 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.spark.test_spark_lease import another_driver
 
 
+@pytest.fixture(
+    params=[
+        "bucket",
+        "google",
+        "azure",
+        pytest.param("hdfs", marks=[pytest.mark.slow, pytest.mark.xdist_group("hdfs")]),
+    ],
+    ids=["s3", "gs", "azure", "hdfs"],
+)
+def store(request: pytest.FixtureRequest) -> ObjectPath:
+    """A folder of its own in a store of each kind."""
+    place: ObjectPath = request.getfixturevalue(request.param)
+    return place
+
+
 def test_an_object_is_made_once(store: ObjectPath) -> None:
     """What is there is not made again, and what has changed is not replaced; the first content stays."""
     place = store / "x"

@@ -103,7 +103,7 @@ def _hdfs(_: Path) -> HdfsPath:
 
 STORE, HDFS = {"store": _store}, {"hdfs": _hdfs}
 ONCE = Killer(test_objects.test_an_object_is_made_once, (), STORE)
-OTHER_PROCESSES = Killer(test_objects.test_a_driver_elsewhere_is_honoured, (1,), STORE)
+OTHER_PROCESSES = Killer(test_objects.test_a_driver_elsewhere_that_lives_is_honoured, (1,), STORE)
 MOVED = Killer(test_hdfs.test_a_file_that_is_elsewhere_is_left_alone, (), HDFS)
 OTHER_DATANODE = Killer(test_webhdfs.test_another_datanode_is_asked_for)
 
@@ -200,7 +200,7 @@ MUTANTS = (
     Mutant("object-replaced-anyway", "An object is replaced though it has changed since it was read.",
            "ci.dataset.store.stores:BucketPath.put_instead", 'dict(version)', '"overwrite"', ONCE),
     Mutant("lease-of-unseen-processes", "Processes that are not seen from here count as dead.",
-           "ci.dataset.store.commits:_is_dead", 'and _processes() and owner.get("processes") == _processes()', "",
+           "ci.dataset.store.commits:_is_seen", 'owner.get("processes") == _processes()', "True",
            OTHER_PROCESSES),
     Mutant("hdfs-file-of-elsewhere", "A file is removed where it is now, though it was moved there.",
            "ci.dataset.store.stores:HdfsPath.put_instead", '["fileId"] == version', "is not None", MOVED, slow=True),

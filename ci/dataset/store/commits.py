@@ -20,11 +20,14 @@ import fcntl
 import json
 import os
 import socket
+import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 from attrs import field, frozen
 
 from kraftcheck.ci.dataset.documents import FORMAT, DecodingTable, RunDocument
@@ -124,34 +127,81 @@ def lease_on(folder: AnyPath) -> Iterator[Lease]:
         os.close(handle)
 
 
+BEAT_SECONDS = 10.0  # how often a driver writes its lease in a bucket anew
+MISSED = 6  # so many beats without a new version, and a driver that is not seen from here is taken for dead
+
+
 @contextlib.contextmanager
 def _lease_of_objects(folder: ObjectPath) -> Iterator[Lease]:
     """The lease of a store: an object that is made if it is absent, and given back by an empty owner.
 
     It has no lock that dies with its driver. A driver of this machine that is not among its processes any more is
-    dead; what any other left is honoured until somebody removes it. No clock is asked.
+    dead. In a bucket any other is dead once its lease has had no new version for some beats, which who comes next
+    counts; elsewhere it is honoured until somebody removes it. No two clocks are compared. A driver that was taken for
+    dead and lives finds the lease another's before its next commit, and stops.
     """
     path = folder / NAME
     check_conditions(path)
-    lease = Lease(path, uuid.uuid4().hex)
+    token = uuid.uuid4().hex
     try:
         data, version = path.read_version()
     except FileNotFoundError:
         data, version = b"", None
     owner = owner_of(data)
     if owner and not _is_dead(owner):
-        mend = f"wait until it ends, or choose another --out; if it has ended, remove {path}, then go on"
-        raise Refusal(f"{folder} is {_owner_text(owner)}; {mend}")
-    document = _document(lease.token)
+        _await_beats(path, owner, version)
+    document = _document(token)
     try:
         version = path.put_new(document) if version is None else path.put_instead(document, version)
     except PresentError as error:
         raise Refusal(f"{folder} is in use by another driver, which came first; choose another --out") from error
+    held, ends = [version], threading.Event()
+    beats = threading.Thread(target=_beat, args=(path, token, held, ends), daemon=True)
+    if path.replaces_at_once:
+        beats.start()
     try:
-        yield lease
+        yield Lease(path, token)
     finally:
+        ends.set()
+        if path.replaces_at_once:
+            beats.join()
         with contextlib.suppress(PresentError, OSError):
-            path.put_instead(b"{}", version)
+            path.put_instead(b"{}", held[0])
+
+
+def _beat(path: ObjectPath, token: str, held: list[Any], ends: threading.Event) -> None:
+    """Write the lease anew from time to time, as long as it is this driver's; `held` is its version."""
+    beats = 0
+    while not ends.wait(BEAT_SECONDS):
+        beats += 1
+        try:
+            held[0] = path.put_instead(_document(token, beats), held[0])
+        except PresentError:
+            try:
+                data, held[0] = path.read_version()  # an answer may have been lost
+            except OSError:
+                continue
+            if owner_of(data).get("token") != token:
+                return
+        except OSError:
+            continue  # each commit asks the store too, and fails where it does not answer
+
+
+def _await_beats(path: ObjectPath, owner: dict[str, Any], version: Any) -> None:
+    """Wait for a sign of life of a driver that is not seen from here; raises Refusal where it may live."""
+    if _is_seen(owner) or not path.replaces_at_once:
+        mend = f"wait until it ends, or choose another --out; if it has ended, remove {path}, then go on"
+        raise Refusal(f"{path.parent} is {_owner_text(owner)}; {mend}")
+    seconds = round(MISSED * BEAT_SECONDS)
+    click.echo(f"{path.parent} is {_owner_text(owner)}; it is taken for dead in {seconds} s without a sign", err=True)
+    for _ in range(MISSED):
+        time.sleep(BEAT_SECONDS)
+        try:
+            is_same = path.read_version()[1] == version
+        except FileNotFoundError:
+            is_same = False
+        if not is_same:
+            raise Refusal(f"{path.parent} is {_owner_text(owner)}; wait until it ends, or choose another --out")
 
 
 def check_conditions(path: ObjectPath) -> None:
@@ -187,15 +237,15 @@ def _is_refused(attempt: Callable[[], Any]) -> bool:
     return False
 
 
-def _document(token: str) -> bytes:
-    """This process as an owner."""
-    owner = {"host": socket.gethostname(), "boot": _boot(), "pid": os.getpid(), "token": token}
+def _document(token: str, beats: int = 0) -> bytes:
+    """This process as an owner, which has written its lease so often anew."""
+    owner = {"host": socket.gethostname(), "boot": _boot(), "pid": os.getpid(), "token": token, "beats": beats}
     return json.dumps({**owner, "processes": _processes(), "started": _started(os.getpid())}).encode()
 
 
 def _is_dead(owner: dict[str, Any]) -> bool:
     """Whether a driver was a process of this machine, of those that are seen from here, and is none any more."""
-    if not (_boot() and owner.get("boot") == _boot() and _processes() and owner.get("processes") == _processes()):
+    if not _is_seen(owner):
         return False
     try:
         os.kill(int(owner["pid"]), 0)
@@ -205,6 +255,12 @@ def _is_dead(owner: dict[str, Any]) -> bool:
         return False
     started = _started(int(owner["pid"]))
     return started is not None and started != owner.get("started")
+
+
+def _is_seen(owner: dict[str, Any]) -> bool:
+    """Whether a driver is, or was, of this machine and of those of its processes that are seen from here."""
+    same_machine = bool(_boot()) and owner.get("boot") == _boot()
+    return same_machine and bool(_processes()) and owner.get("processes") == _processes()
 
 
 def _processes() -> str:

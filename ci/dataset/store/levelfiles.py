@@ -445,7 +445,9 @@ def verify(folder: AnyPath, file: LevelFile) -> str | None:
 Sight: TypeAlias = tuple[str, str]  # a driver's lease as workers look at it: where it is, and its token
 
 
-_KINDS: dict[str, Any] = {"host": str, "boot": str, "pid": int, "token": str, "processes": str, "started": int | None}
+_KINDS: dict[str, Any] = {
+    "host": str, "boot": str, "pid": int, "token": str, "beats": int, "processes": str, "started": int | None
+}  # fmt: skip
 """The keys of a lease, and what they hold."""
 
 _MOST_PID = 1 << 30

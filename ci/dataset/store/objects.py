@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, BinaryIO, Self, TypeAlias
+from typing import IO, Any, BinaryIO, ClassVar, Self, TypeAlias
 
 from attrs import evolve, frozen
 
@@ -36,6 +36,7 @@ class ObjectPath(ABC):
 
     store: str
     key: str  # the object's name there, without slashes around it
+    replaces_at_once: ClassVar[bool] = True  # whether an object that is replaced is never absent meanwhile
 
     def __str__(self) -> str:
         return f"{self.store}/{self.key}"

@@ -21,7 +21,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from attrs import frozen
@@ -157,6 +157,8 @@ _HDFS_URL = re.compile(r"(?:web)?hdfs://([^/?#@:]+|\[[0-9a-f:]+\])(?::(\d+))?(?:
 @frozen(order=True)
 class HdfsPath(ObjectPath):
     """A file of HDFS, below its namenode's URL: webhdfs://HOST:PORT."""
+
+    replaces_at_once: ClassVar[bool] = False
 
     @classmethod
     def of(cls, url: str) -> HdfsPath:

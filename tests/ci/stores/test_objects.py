@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
+import time
 from contextlib import AbstractContextManager
 
 import pytest
 
+from kraftcheck.ci.dataset.store import commits
 from kraftcheck.ci.dataset.store.commits import NAME, Lease, lease_on
 from kraftcheck.ci.dataset.store.levelfiles import SightError, check_sight
 from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError
@@ -84,15 +87,68 @@ def test_one_driver_at_a_time_writes_to_a_url(store: ObjectPath) -> None:
         lease.check()
 
 
-@pytest.mark.parametrize("edit", [{"boot": "another"}, {"processes": "pid:[1]"}, {"boot": "", "host": "elsewhere"}])
-def test_a_driver_elsewhere_is_honoured(edit: dict[str, str], store: ObjectPath) -> None:
-    """A lease of another machine, or of another set of processes, is never taken, though no such process is seen."""
+ELSEWHERE = [{"boot": "another"}, {"processes": "pid:[1]"}, {"boot": "", "host": "elsewhere"}]
+"""What a lease says that was taken on another machine, or among processes that are not seen from here."""
+
+
+def left_elsewhere(store: ObjectPath, edit: dict[str, str]) -> None:
+    """The lease of a driver that was killed, as one that was killed elsewhere leaves it."""
     with another_driver(store):
         pass
     owner = json.loads((store / NAME).read_bytes())
     (store / NAME).put(json.dumps({**owner, **edit}).encode())
-    with pytest.raises(Refusal, match=f"if it has ended, remove {re.escape(str(store))}/{NAME}, then go on"):
-        lease_on(store).__enter__()
+
+
+@pytest.mark.parametrize("edit", ELSEWHERE)
+def test_a_driver_elsewhere_that_lives_is_honoured(
+    edit: dict[str, str], store: ObjectPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lease of a process that is not seen from here, and that is written anew, is never taken; nor is any of HDFS."""
+    monkeypatch.setattr(commits, "BEAT_SECONDS", 0.05)
+    left_elsewhere(store, edit)
+    ends = threading.Event()
+
+    def beat() -> None:
+        while store.replaces_at_once and not ends.wait(0.01):
+            (store / NAME).put((store / NAME).read_bytes() + b" ")
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    try:
+        with pytest.raises(Refusal, match=r"in use by another driver .*(wait until it ends|if it has ended, remove)"):
+            lease_on(store).__enter__()
+    finally:
+        ends.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("edit", ELSEWHERE)
+def test_a_driver_elsewhere_that_gives_no_sign_is_dead(
+    edit: dict[str, str], google: ObjectPath, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A lease without a new version for six beats is taken over; one word says what is waited for."""
+    monkeypatch.setattr(commits, "BEAT_SECONDS", 0.05)
+    left_elsewhere(google, edit)
+    with lease_on(google) as lease:
+        lease.check()
+    assert "it is taken for dead in 0 s without a sign" in capsys.readouterr().err
+
+
+def test_a_driver_that_was_taken_for_dead_stops(google: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that beats keeps its lease; once another has it, the first is refused before it writes."""
+    monkeypatch.setattr(commits, "BEAT_SECONDS", 0.02)
+    place = google / NAME
+    with lease_on(google) as lease:
+        seen = {place.read_version()[1] for _ in range(20) if not time.sleep(0.02)}
+        assert len(seen) > 2
+        lease.check()
+        place.put(b"{}")
+        with lease_on(google) as other:
+            time.sleep(0.1)
+            other.check()
+            with pytest.raises(Refusal, match="this driver stops"):
+                lease.check()
+    assert json.loads(place.read_bytes()) == {}
 
 
 def test_a_number_of_a_process_that_was_given_again_is_dead(store: ObjectPath) -> None:

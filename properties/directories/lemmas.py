@@ -33,8 +33,8 @@ from kraftcheck.properties.kinds import always
 def lemmas(setting: Setting) -> tuple[Property, ...]:
     """The lemmas at a setting; each is true in every reachable state, and explored as such."""
     return (
-        *of_brokers(setting), *of_moves(setting), *of_the_kip(setting), *of_failures(setting), *of_records(setting),
-        *of_controller(setting), *_of_one_broker(setting),
+        *of_brokers(setting), *of_cordons(setting), *of_moves(setting), *of_the_kip(setting), *of_failures(setting),
+        *of_records(setting), *of_controller(setting), *_of_one_broker(setting),
     )  # fmt: skip
 
 
@@ -70,8 +70,10 @@ def of_brokers(setting: Setting) -> tuple[Property, ...]:
                                      implies(all_of(h.up, h.seen, h.replica == ABSENT), h.known == NEW))),
         claim("lemma-new-has-nothing", "a broker that has yet to see the partition for the first time has no log of it",
               lambda s, b, h: implies(h.known == NEW, all_of(h.logs.is_empty(), h.replica == ABSENT))),
-        claim("lemma-closed-for-cause", "a replica without an open log is so because a directory does not work",
-              lambda s, b, h: implies(any_of(h.replica == UNOPENED, h.replica == OFFLINE), h.some_offline())),
+        claim("lemma-closed-for-cause", "a replica without an open log is so because a directory does not work, or "
+              "each was cordoned",
+              lambda s, b, h: implies(any_of(h.replica == UNOPENED, h.replica == OFFLINE),
+                                      any_of(h.some_offline(), all_of(h.replica == UNOPENED, _barred(s, b, h))))),
         claim("lemma-placed-is-a-replica", "who is no replica is assigned to no directory",
               lambda s, b, h: any_of(s.controller.replicas.has(b), s.assigned(b) == UNASSIGNED)),
         claim("lemma-logs-of-replicas", "without reassignments only replicas have logs",
@@ -87,9 +89,11 @@ def of_moves(setting: Setting) -> tuple[Property, ...]:
     return (
         claim("lemma-moves-from-somewhere", "a move has a log to move",
               lambda s, b, h: implies(h.future >= 0, negate(h.logs.is_empty()))),
-        claim("lemma-first-move-asks-first", "before its first move, a broker asks for nothing but where its log is",
+        claim("lemma-first-move-asks-first", "before its first move, a broker asks for nothing but where its log is; "
+              "before that for LOST, where each directory was cordoned",
               lambda s, b, h: implies(all_of(s.left.moves == setting["moves"], h.serving()),
-                                      _only(h, h.actual()))),
+                                      any_of(_only(h, h.actual()),
+                                             all_of(setting["cordons"] > 0, h.sent == LOST, h.ready == h.actual())))),
         claim("lemma-first-move-from-there", "before its first move, a readable log is where it is assigned",
               lambda s, b, h: implies(all_of(s.left.moves == setting["moves"], h.has_log()),
                                       any_of(s.assigned(b) == h.actual(), h.slot_of(s.assigned(b)) == NOTHING))),
@@ -107,6 +111,16 @@ def of_moves(setting: Setting) -> tuple[Property, ...]:
         claim("lemma-moves-elsewhere", "a move leads to a directory without a log of the partition",
               lambda s, b, h: negate(h.logs.has(h.future))),
     )  # fmt: skip
+
+
+def of_cordons(setting: Setting) -> tuple[Property, ...]:
+    """What a replica asks for that waits until a directory is cordoned no more; reassignments choose one for it."""
+    if not setting["cordons"] or any(setting[name] for name in ("reassignments", "disk-changes", "start")):
+        return ()
+    lemma = claim("lemma-waiting-is-lost", "a replica that never had a log asks for LOST at most, and has no directory",
+                  lambda s, b, h: any_of(_is_added(s, b, setting), negate(h.logs.is_empty()),
+                                         all_of(_only(h, LOST), h.slot_of(s.assigned(b)) == NOTHING)))  # fmt: skip
+    return (lemma,)
 
 
 UNMOVED = ("moves", "copies", "repairs", "disk-changes", "reassignments", "start")
@@ -136,6 +150,12 @@ def of_the_kip(setting: Setting) -> tuple[Property, ...]:
 def _is_added(s: Placement, b: Word, setting: Setting) -> Truth:
     """Whether a broker is none of the replicas of the start."""
     return negate(s.controller.replicas.has(b)) if setting["brokers"] == ANY else b >= setting["replication"]
+
+
+def _barred(s: Placement, b: Word, h: Host) -> Truth:
+    """Whether each working directory is cordoned, or metadata is to be applied since one is no more."""
+    barred = s.barred(b)
+    return False if barred is None else any_of(h.behind, h.disks.within(barred))
 
 
 def _wanted(s: Placement, b: Word, h: Host) -> Truth:

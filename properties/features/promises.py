@@ -72,10 +72,12 @@ def _upgrades(setting: Setting) -> list[Property]:
                  "highest level can be finalised", lambda s: s.level == HIGHEST, "KAFKA-20295; KIP-1312",
                  ("departed-controllers-asked",), rules=(_ASKED,), when=_all_newest,
                  by={"activate": {}, "register_controller": {}, "raise_level": {}}),
-        recovers("newest-release-can-start", "at a level that the newest release supports every controller can run it",
+        recovers("newest-release-can-start", "at a level that the newest release supports, or with an empty log and "
+                 "a bootstrap file of one, every controller can run it",
                  lambda s: all_of(*(all_of(c.up, c.release == NEWEST) for c in s.controllers)), "KAFKA-19192",
                  ("bootstrap-read-at-every-start",), rules=("feature.bootstrap-read-for-an-empty-log",),
-                 when=lambda s: s.level >= UNREGISTERING, by={"stop": {}, "start": {"release": NEWEST}}),
+                 when=lambda s: choose(s.empty, s.bootstrap, s.level) >= UNREGISTERING,
+                 by={"stop": {}, "start": {"release": NEWEST}}),
     ]  # fmt: skip
 
 

@@ -22,7 +22,8 @@ def properties(setting: Setting) -> list[Property]:
                ("deleted-topic-stays-created",), rules=("image.deletion-takes-a-topic-out",)),
         always("image-can-be-written", "an image says nothing that its metadata version cannot", _written,
                "KAFKA-16583", ("merge-fills-unassigned",), rules=("image.old-version-names-no-directory",)),
-        always("logs-are-those-of-replicas", "after a batch a broker has the logs of its replicas alone", _logs,
+        always("logs-are-those-of-replicas", "after a batch a broker has the logs of its replicas alone, and "
+               "none beside that on a failed disk", _logs,
                "KAFKA-16892; KAFKA-14616; KAFKA-16157",
                ("snapshot-forgets-replicas", "stray-found-by-name", "offline-without-topic-id",
                 "removed-replica-keeps-log"),
@@ -72,7 +73,7 @@ def _written(s: Images) -> Conjuncts:
 
 def _logs(s: Images) -> Conjuncts:
     def right(topic: Topic, held: Truth, offline: Truth) -> Truth:
-        return all_of(implies(topic.mine, any_of(held, offline)), implies(held, topic.mine))
+        return all_of(implies(topic.mine, any_of(held, offline)), implies(held, all_of(topic.mine, negate(offline))))
 
     pairs = zip(s.topics, s.logs, strict=True)
     return {
@@ -119,9 +120,11 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                    enumerate(s.image)}),
         always("lemma-old-version-has-no-directory", "before the version has directories no replica is unassigned",
                lambda s: any_of(s.directories, none_of(s.knows, *(one.unassigned for one in s.topics)))),
-        always("lemma-logs-follow-the-image", "a running broker has the logs of the replicas of its image",
-               lambda s: {f"topic {n}": implies(s.up, all_of(
-                   implies(one.mine, any_of(log.held, log.offline)), implies(any_of(log.held, log.offline), one.mine)))
+        always("lemma-logs-follow-the-image", "a running broker has the logs of the replicas of its image, and no "
+               "second one beside that on a failed disk", lambda s: {f"topic {n}": all_of(
+                   negate(all_of(log.held, log.offline)),
+                   implies(s.up, implies(one.mine, any_of(log.held, log.offline))),
+                   implies(s.up, implies(any_of(log.held, log.offline), one.mine)))
                    for n, (one, log) in enumerate(zip(s.image, s.logs, strict=True))}),
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ from kraftcheck.model.systems.kraft.state import Kraft
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.properties.directories import assignment as placement
 from kraftcheck.properties.directories import disks
+from kraftcheck.properties.directories import loss as restarts
 from kraftcheck.properties.elections.outsiders import by_permission, needed_isr, only_when_allowed
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 from kraftcheck.properties.replication import durability, loss
@@ -42,6 +43,14 @@ OF_DISKS = {
 }
 """The same of `directories`."""
 
+OF_RESTARTS = {
+    "clean-return-stays-eligible": ("every-restart-is-unclean",),
+    "partial-return-is-unclean": ("clean-with-any-directory",),
+    "shows-clean-return": (),
+    "shows-partial-return": (),
+}
+"""The same of `directories` where brokers stop cleanly, in the scope `restarts`."""
+
 UNASKED = ("unclean-election-unasked",)  # what refutes claims about loss in the scope `tiny`, which has no ELR
 CHECKED = ("election.unclean.only-where-allowed",)  # the rule that this breaks
 
@@ -55,6 +64,8 @@ RULES = {
     "failure-reported-once": "directory-failure.in-every-heartbeat",
     "reported-while-in-flight": "directory-failure.in-flight-is-not-reported",
     "assignment-unauthorized": "assignment.authorized",
+    "every-restart-is-unclean": "restart.clean-keeps-elr",
+    "clean-with-any-directory": "restart.clean-with-every-directory",
 }
 """The rule that each variant breaks: a claim of the composition checks those whose breaking it notices here."""
 
@@ -62,10 +73,11 @@ RULES = {
 def properties(setting: Setting) -> list[Property]:
     """Claims of both systems, and what takes both to say."""
     data = {claim.id: claim for claim in durability.properties(setting)}
-    placed = {claim.id: claim for part in (placement, disks) for claim in part.properties(setting)}
+    placed = {claim.id: claim for part in (placement, disks, restarts) for claim in part.properties(setting)}
     listed = [_lifted(data[name], "data", refuted) for name, refuted in OF_DATA.items() if name in data]
     listed += [*_records(setting), *_losses(setting)]
-    listed += [_lifted(placed[name], "placement", refuted) for name, refuted in OF_DISKS.items() if name in placed]
+    of_disks = {**OF_DISKS, **OF_RESTARTS}
+    listed += [_lifted(placed[name], "placement", refuted) for name, refuted in of_disks.items() if name in placed]
     listed += [
         always("acknowledged-survives-disks",
                "while fewer processes and disks failed than min ISR, a working disk holds every acknowledged record",
@@ -78,6 +90,9 @@ def properties(setting: Setting) -> list[Property]:
             sometimes("shows-dead-leader", "a leader has lost its directory, and nobody knows", _dead_leader),
             happens("shows-report", "a reported failure ends a leadership", _reported),
         ]
+    if "shows-clean-return" in placed and not setting.rules.partition.every_restart_is_unclean:
+        sentence = "a broker leads out of the ELR, and a record is acknowledged"
+        listed.append(happens("shows-eligible-leader", sentence, _leads_again))
     if setting["repairs"]:
         listed.append(happens("shows-repair", "a disk comes back with the only log of a record", _repaired))
     listed.append(
@@ -87,6 +102,11 @@ def properties(setting: Setting) -> list[Property]:
              rules=("assignment.one-pass", "heartbeat.directories-first",
                     "event.later-pass-sees-earlier")))  # fmt: skip
     return [*listed, *of_second(setting)]
+
+
+def _leads_again(t: Step) -> Truth:
+    before, after = t.before.data, t.after.data
+    return all_of(before.acknowledged > 0, before.controller.elr.has(after.controller.leader))
 
 
 def _repaired(t: Step) -> Truth:
@@ -147,7 +167,7 @@ def _lifted(claim: Property, half: str, refuted_by: tuple[str, ...]) -> Property
     def of_step(t: Step) -> Any:
         return claim.predicate(evolve(t, before=part(t.before), after=part(t.after)))
 
-    predicate = of_step if claim.kind == "step" else lambda s: claim.predicate(part(s))
+    predicate = of_step if claim.kind in ("step", "happens") else lambda s: claim.predicate(part(s))
     return evolve(claim, predicate=predicate, refuted_by=refuted_by, rules=tuple(RULES[name] for name in refuted_by))
 
 
@@ -226,7 +246,7 @@ def _of_second(claim: Property, refuted_by: tuple[str, ...]) -> Property:
     def of_step(t: Step) -> Any:
         return claim.predicate(evolve(t, before=_second(t.before), after=_second(t.after)))
 
-    predicate = of_step if claim.kind == "step" else lambda s: claim.predicate(_second(s))
+    predicate = of_step if claim.kind in ("step", "happens") else lambda s: claim.predicate(_second(s))
     sentence = f"of the second partition: {claim.sentence}"
     rules = tuple(RULES_OF_SECOND[variant] for variant in refuted_by)
     return evolve(

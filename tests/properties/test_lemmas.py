@@ -36,7 +36,8 @@ from tests.shared.places import DOCS
 from tests.shared.samples import one_in
 
 SCOPES = [("elections", "tiny"), ("elections", "small"), ("elections", "directories")]
-FURTHER = [("directories", "tiny"), ("directories", "small"), ("replication", "tiny"), ("replication", "small"),
+FURTHER = [("directories", "tiny"), ("directories", "small"), ("directories", "cordons"),
+           ("replication", "tiny"), ("replication", "small"),
            ("unclean-recovery", "requests"), ("unclean-recovery", "returning"),
            ("broker-ids", "static"), ("broker-ids", "sessions"), ("broker-ids", "small"),
            ("zk-controller", "pair"), ("zk-controller", "small"),

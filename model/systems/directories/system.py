@@ -382,7 +382,7 @@ BOUNDS = (
     Bound("reassignments", 0, 2, "budget: reassignments to other brokers", _MANY),
     Bound("records", 0, 2, "budget: records committed", _MANY),
     Bound("cordons", 0, 1, "whether operators cordon directories"),
-    Bound("takeovers", 0, 1, "whether another controller may take over before a decision is committed", proven_to=0),
+    Bound("takeovers", 0, 1, "whether another controller may take over before a decision is committed"),
     Bound("reassignment", 0, 0, "for the controller: replicas at the start are as given"),
 )
 

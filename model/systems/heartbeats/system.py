@@ -56,7 +56,7 @@ LEGEND = Legend(
 
 BOUNDS = (
     Bound("session", 2, 9, "ticks that a session outlasts the last contact"),
-    Bound("interval", 1, 3, "ticks between heartbeats; three of them must fit into a session"),
+    Bound("interval", 1, 3, "ticks between heartbeats; four of them must fit into a session"),
 )
 
 SCOPES = {"tiny": {"session": 4, "interval": 1}, "defaults": {"session": 9, "interval": 2}}

@@ -140,10 +140,9 @@ class Beside(OfSetting[RuleSet]):
         news = Control(self.rules).news(state.placement(), arguments["broker"])
         return any_of(*(all_of(negate(s.exists()), s.lists(arguments["broker"], news)) for s in state.others))
 
-    def fenced(self, state: Kraft, broker: Word) -> tuple[Second, ...]:
-        """The second partition after a session has expired."""
-        do = Triggers(self.rules)
-        return tuple(self._decided(state, second, lambda c: do.fence(c, broker)) for second in state.others)
+    def triggered(self, state: Kraft, trigger: Callable[[Any], Outcome]) -> tuple[Second, ...]:
+        """The second partition after a decision about a broker."""
+        return tuple(self._decided(state, second, trigger) for second in state.others)
 
     def stopped(self, state: Kraft, broker: Word) -> tuple[Second, ...]:
         """The second partition after a process has died."""
@@ -152,8 +151,7 @@ class Beside(OfSetting[RuleSet]):
 
     def elect_preferred(self, state: Kraft) -> Kraft:
         """ElectLeaders PREFERRED of the second partition."""
-        do = Triggers(self.rules).elect_preferred
-        return evolve(state, others=tuple(self._decided(state, second, do) for second in state.others))
+        return evolve(state, others=self.triggered(state, Triggers(self.rules).elect_preferred))
 
     def _decided(self, state: Kraft, second: Second, trigger: Callable[[Any], Outcome]) -> Second:
         placed = self.view(state, second)

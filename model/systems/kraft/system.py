@@ -7,12 +7,13 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Outcome, Setting, System, conjuncts, sent
+from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Outcome, Setting, System, sent
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.systems.directories.state import Placement, Told
+from kraftcheck.model.systems.directories.process import Process
+from kraftcheck.model.systems.directories.state import Placement, Slots, Told
 from kraftcheck.model.systems.directories.system import DIRECTORY_ARROWS, at_rest
 from kraftcheck.model.systems.directories.system import actions as directory_actions
 from kraftcheck.model.systems.elections.state import replicas_offline
@@ -24,14 +25,13 @@ from kraftcheck.model.systems.parts import OfSetting
 from kraftcheck.model.systems.replication import state as data_plane
 from kraftcheck.model.systems.replication.control import Control
 from kraftcheck.model.systems.replication.settle import settle
-from kraftcheck.model.systems.replication.state import Replication, Request
+from kraftcheck.model.systems.replication.state import STOPPED_CLEAN, STOPPED_UNCLEAN, Replication, Request
 from kraftcheck.model.systems.replication.system import BOUNDS as DATA_BOUNDS
 from kraftcheck.model.systems.replication.system import REPLICATION_ARROWS, unsettled_actions
 from kraftcheck.model.triggers.leadership import kept_out
 
 _ABSENT = (
-    "replace_disk", "copy_meta_properties", "register_again", "apply_equal_metadata", "shut_down",
-    "stop", "cordon",
+    "replace_disk", "copy_meta_properties", "register_again", "apply_equal_metadata", "cordon",
 )  # fmt: skip
 """What only the parts have when they are explored by themselves."""
 
@@ -147,8 +147,8 @@ class Both(OfSetting[RuleSet]):
             spent: Replication = action.effect(state.data, **arguments)
             found = trigger(state.data.controller, **arguments)
             after = decided(state, found, self.rules)
-            if action.name == "fence":
-                after = evolve(after, others=self.pair.fenced(state, **arguments))
+            if action.name in ("fence", "shut_down"):
+                after = evolve(after, others=self.pair.triggered(state, lambda c: trigger(c, **arguments)))
             after = self.settled(evolve(after, data=evolve(after.data, left=spent.left)))
             return Outcome(after, Told(found.event, False), found.records)
 
@@ -159,16 +159,24 @@ class Both(OfSetting[RuleSet]):
 
     def crash(self, state: Kraft, broker: Word, lost: Word) -> Kraft:
         """The process dies, and its disks with what was not flushed."""
-        data = Control(self.rules).crash(state.data, broker, lost)
+        return self._ended(state, Control(self.rules).crash(state.data, broker, lost), broker, Slots())
+
+    def stop(self, state: Kraft, broker: Word) -> Kraft:
+        """The process ends in order, its log flushed, and marks every directory that works as closed."""
+        data = Control(self.rules).stop(state.data, broker)
+        return self._ended(state, data, broker, state.host(broker).disks)
+
+    def _ended(self, state: Kraft, data: Replication, broker: Word, clean: Slots) -> Kraft:
         placed = state.placement()
-        after = moved(state, data, placed.with_host(broker, placed.host(broker).stopped()))
+        host = evolve(placed.host(broker).stopped(), clean=clean)
+        after = moved(state, data, placed.with_host(broker, host))
         return self.settled(evolve(after, others=self.pair.stopped(state, broker)))
 
     def start(self, action: Action) -> Action:
         """A new incarnation: both halves register it."""
 
         def effect(state: Kraft, broker: Word) -> Outcome:
-            data = Control(self.rules).register(state.data, broker)
+            data = Control(self.rules).register(self._closed(state, broker), broker)
             found = action.outcome(state.placement(), {"broker": broker})
             others = self.pair.others(action, state, {"broker": broker})
             after = self.settled(evolve(moved(state, data, found.state), others=others))
@@ -178,6 +186,25 @@ class Both(OfSetting[RuleSet]):
             return self.pair.guard(action, state, {"broker": broker})
 
         return evolve(action, effect=effect, guard=guard)
+
+    def ending(self, action: Action, effect: Callable[..., Kraft]) -> Action:
+        """The end of a process, with the guard of `replication`, asked of every partition."""
+
+        def guard(state: Kraft, **arguments: Any) -> Conjuncts:
+            found = {**action.guards(state.data, arguments)}
+            for second in state.others if action.name == "stop" else ():
+                found["broker leads nothing beside"] = negate(second.leader == arguments["broker"])
+            return found
+
+        return evolve(action, effect=effect, guard=guard)
+
+    def _closed(self, state: Kraft, broker: Word) -> Replication:
+        """The logs, where a stop counts as clean only if every directory was closed."""
+        if not self.setting["clean-stops"]:
+            return state.data
+        clean = Process(self.rules).starts_clean(state.host(broker))
+        status = choose(clean, STOPPED_CLEAN, STOPPED_UNCLEAN)
+        return state.data.with_broker(broker, evolve(state.data.broker(broker), status=status))
 
 
 def actions(setting: Setting) -> list[Action]:
@@ -194,13 +221,11 @@ def actions(setting: Setting) -> list[Action]:
     ]
     if setting["reassignments"]:
         listed.append(both.triggered(data["reassign"], do.reassign))
-    if "crash" in data:
-        died = data["crash"]
-
-        def guard(state: Kraft, **arguments: Any) -> Conjuncts:
-            return conjuncts(died.guards(state.data, arguments), "guard")
-
-        listed.append(evolve(died, effect=both.crash, guard=guard))
+    if "shut_down" in data:
+        listed.append(both.triggered(data["shut_down"], do.controlled_shutdown))
+    for name, effect in (("crash", both.crash), ("stop", both.stop)):
+        if name in data:
+            listed.append(both.ending(data[name], effect))
     return [*listed, *both.pair.actions()] if setting["second"] else listed
 
 
@@ -215,7 +240,7 @@ _OWN = (
     Bound("reassignments", 0, 2, "budget: reassignments to other brokers"),
 )
 _FIXED = tuple(Bound(name, 0, 0, "not part of the composition") for name in
-               ("crashes", "disk-changes", "metadata-slot", "start", "clean-stops", "torn-moves", "unclean-elections",
+               ("crashes", "disk-changes", "metadata-slot", "start", "torn-moves", "unclean-elections",
                 "config-changes", "late-replies", "cordons"))  # fmt: skip
 BOUNDS = (*(b for b in DATA_BOUNDS if b.name not in {own.name for own in (*_OWN, *_FIXED)}), *_OWN, *_FIXED)
 
@@ -231,6 +256,7 @@ SCOPES = {
     "moves": {**_BASE, "fences": 0, "moves": 1},
     "pair": {**_BASE, "fences": 0, "second": 1},
     "deletion": {**_BASE, "replication": 1, "elr": 1, "second": 1, "deletions": 1},
+    "restarts": {**_BASE, "min-isr": 2, "elr": 1, "fences": 0, "clean-stops": 1},
     "repairs": {**_BASE, "replication": 1, "fences": 0, "repairs": 1, "reassignments": 1},
     "small": {**_BASE, "min-isr": 2, "elr": 1, "unclean-stops": 1, "loss": 1, "shrinks": 1},
 }

@@ -368,7 +368,7 @@ BOUNDS = (
         "initial-isr", 0, 5, "members of the ISR at the start, the first replicas; 0: every replica", freed_by="brokers"
     ),
     Bound("late-replies", 0, 1, "budget: replies to fetches that arrive late", proven_to=0),
-    Bound("takeovers", 0, 1, "whether another controller may take over before a decision is committed", proven_to=0),
+    Bound("takeovers", 0, 1, "whether another controller may take over before a decision is committed"),
     Bound(
         "unbounded",
         0,

@@ -71,6 +71,8 @@ def _part(chosen: Subject, explanation: MutantExplanation, rows_: Sequence[Mutan
 def of_table(table: MutantTable, carried: Collection[tuple[str, ...]], context: ExploreContext) -> TablePart:
     """The rows of one part of the page; survivors, and what was too large, are tried again in further scopes.
 
+    Conditions that only a further scope has are rows of it.
+
     Args:
         table: which part.
         carried: mutants that an earlier part kills, which need no further scope.
@@ -81,10 +83,10 @@ def of_table(table: MutantTable, carried: Collection[tuple[str, ...]], context: 
     rows_ = rows(chosen, explanation, chosen.setting.scope)
     for scope, bounds in table.further:
         further = subject(table.system, scope, bounds, RULES)
-        alive = [row for row in rows_ if isinstance(row.outcome, Survived | Undecided)]
-        open_keys = {row.mutant.key for row in alive if identity(row) not in carried}
+        dead = [row for row in rows_ if not isinstance(row.outcome, Survived | Undecided) or identity(row) in carried]
+        done = {row.mutant.key for row in dead}
         label = " ".join([scope, *(f"--{name} {value}" for name, value in bounds.items())])
-        more = context.explore(further, lambda all_, mutant, open_keys=open_keys: mutant.key in open_keys)  # type: ignore[misc]
+        more = context.explore(further, lambda all_, mutant, done=done: mutant.key not in done)  # type: ignore[misc]
         rows_ = combine(rows_, rows(further, more, label))
     return _part(chosen, explanation, rows_)
 

@@ -233,9 +233,11 @@ def identity(row: MutantRow) -> tuple[str, ...]:
 
 
 def combine(first: Sequence[MutantRow], further: Iterable[MutantRow]) -> list[MutantRow]:
-    """Rows, where what a further scope kills replaces what survived before."""
-    killed = {row.mutant.key: row for row in further if not isinstance(row.outcome, Survived | Undecided)}
-    return [killed.get(r.mutant.key, r) if isinstance(r.outcome, Survived | Undecided) else r for r in first]
+    """Rows, where what a further scope kills replaces what survived before, and what only that one has is added."""
+    more = {row.mutant.key: row for row in further}
+    killed = {key: row for key, row in more.items() if not isinstance(row.outcome, Survived | Undecided)}
+    known = [killed.get(r.mutant.key, r) if isinstance(r.outcome, Survived | Undecided) else r for r in first]
+    return [*known, *(row for key, row in more.items() if key not in {r.mutant.key for r in first})]
 
 
 def judge_survivors(rows: Sequence[MutantRow]) -> list[MutantRow]:

@@ -92,14 +92,14 @@ class MutantTable:
 
     system: str  # the system, under the right rules
     scope: str
-    # scopes and bounds where those that nothing kills are tried again, in this order
+    # scopes and bounds where those that nothing kills are tried again, in this order, and that may have more of them
     further: tuple[tuple[str, Mapping[str, int]], ...] = ()
     bounds: Mapping[str, int] = field(factory=dict)
 
 
 TABLES: tuple[MutantTable, ...] = (
     MutantTable("elections", "tiny"),
-    MutantTable("replication", "tiny"),
+    MutantTable("replication", "tiny", (("takeovers", {}),)),
     MutantTable("broker-ids", "tiny"),
     MutantTable(
         "directories",
@@ -108,11 +108,15 @@ TABLES: tuple[MutantTable, ...] = (
             ("migration", {}),
             ("upgrade", {}),
             ("tiny", {"brokers": 2, "reassignments": 1, "moves": 0, "failures": 0, "crashes": 0, "records": 0}),
+            ("cordons", {}),
+            ("takeovers", {}),
         ),
     ),
-    MutantTable("kraft", "tiny"),
+    MutantTable("kraft", "tiny", (("tiny", {"repairs": 1}), ("restarts", {}))),
     MutantTable("heartbeats", "tiny"),
     MutantTable("future-logs", "tiny"),
+    MutantTable("features", "tiny", (("bootstrap", {}),)),
+    MutantTable("images", "tiny", (("crashes", {}),)),
 )
 """The parts of the page, in order."""
 

@@ -91,6 +91,26 @@ def test_every_kind_of_request_writes_records_somewhere() -> None:
     assert asked - written == {"wait", "fail-over", "image", "list"}
 
 
+def test_what_requests_say_seldom_is_drawn() -> None:
+    """Registrations of old brokers and of ZooKeeper's, absent topics, too many lists, and epochs beyond 32 bits."""
+    rules, said = parse(f"kafka-{NEWEST}"), list[str]()
+    for number in range(60):
+        said += (
+            f"{one.request.line} -> {one.model}"
+            for one in Played.of(NEWEST, rules, drawn_plan(0, number, 120)).exchanges
+        )
+    for pattern in (
+        r"register (-?\d+) (\d+) \S+ [3-9]\d* \S+ cluster old -> ok \d+\|change .* last_known_elr=\1 leader=-1",
+        r"register .* zk -> error BROKER_ID_NOT_REGISTERED",
+        r"elect \d absent/\d+ -> ok absent/\d+=UNKNOWN_TOPIC_OR_PARTITION",
+        r"grow \S+ \d [\d,;]+ -> ok INVALID_REPLICA_ASSIGNMENT",
+        r"grow \S+ \d \S+ -> ok INVALID_PARTITIONS",
+        r"register .* -> ok 2147483[67]\d\d\|",
+        r"heartbeat \d+ 4294967[34]\d\d .* 4294967[34]\d\d .* -> ok true",
+    ):
+        assert any(re.match(pattern, one) for one in said), pattern
+
+
 def test_a_sample_agrees() -> None:
     """Some thousands of steps on the newest release: no difference, each kind of request, refusals and resignations."""
     row = fuzz_with_kafka(Build(NEWEST), parse(f"kafka-{NEWEST}"), 4000, 4, lambda *progress: None)

@@ -8,6 +8,7 @@ import java.util.AbstractMap.SimpleImmutableEntry;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,6 +36,7 @@ import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.ControllerRegistrationRequestData;
+import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsAssignment;
 import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsTopic;
 import org.apache.kafka.common.message.CreateTopicsRequestData;
 import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableReplicaAssignment;
@@ -45,11 +47,13 @@ import org.apache.kafka.common.message.RequestHeaderData;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
 import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.metadata.FeatureLevelRecord;
+import org.apache.kafka.common.metadata.FenceBrokerRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.RegisterControllerRecord;
 import org.apache.kafka.common.metadata.RemoveTopicRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.metadata.UnfenceBrokerRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
@@ -61,6 +65,7 @@ import org.apache.kafka.image.writer.ImageWriterOptions;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.FinalizedControllerFeatures;
 import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.metadata.Replicas;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.server.policy.AlterConfigPolicy;
@@ -143,8 +148,7 @@ final class FuzzBeside {
     static String text(FuzzDriver.Controller controller) {
         FuzzBeside asked = new FuzzBeside(controller);
         asked.askWritten(controller);
-        new FuzzImages(asked, asked.managers.cluster.brokerRegistrations().keySet().stream().sorted().toList())
-            .ask(controller.log);
+        new FuzzImages(asked, asked.registrations()).ask(controller.log);
         new FuzzSettings(asked, controller).ask(asked.names);
         asked.askReverted();
         for (Class<?> refusal : REFUSALS) {
@@ -159,6 +163,7 @@ final class FuzzBeside {
         asked.askPartitions();
         asked.askBrokers();
         asked.askFeatures();
+        asked.askNamesakes();
         asked.askExpired(controller.clock);
         asked.askCluster(controller);
         return RUN.matcher(asked.named(asked.answer).replace('\n', ' ')).replaceAll(found -> found.group().length() + " x");
@@ -354,8 +359,10 @@ final class FuzzBeside {
                     gained(managers.configs, "incrementalAlterConfigs", Map.of(resource, change)));
             }
             for (boolean created : new boolean[] {false, true}) {
-                ask(head + "one of incrementalAlterConfigs " + resource + " " + created, () ->
-                    call(managers.configs, "incrementalAlterConfig", resource, changes.get(0), created, true));
+                for (int at : new int[] {0, 5}) {
+                    ask(head + "one of incrementalAlterConfigs " + resource + " " + created + " " + at, () ->
+                        call(managers.configs, "incrementalAlterConfig", resource, changes.get(at), created, true));
+                }
             }
             for (List<String> keys : List.of(List.<String>of(), List.of(ControlManagers.MIN_ISR, ABSENT))) {
                 ask(head + "describeConfigs " + resource + " " + keys, () ->
@@ -407,9 +414,14 @@ final class FuzzBeside {
         }
         for (String name : names.stream().limit(2).toList()) {
             int present = (int) managers.replication.getTopic(topics.get(names.indexOf(name))).numPartitions(Long.MAX_VALUE);
-            List<CreatePartitionsTopic> rows = List.of(
+            List<CreatePartitionsTopic> rows = new ArrayList<>(List.of(
                 new CreatePartitionsTopic().setName(name).setCount(present + 2).setAssignments(null),
-                new CreatePartitionsTopic().setName(ABSENT).setCount(3).setAssignments(null));
+                new CreatePartitionsTopic().setName(ABSENT).setCount(3).setAssignments(null)));
+            var list = new CreatePartitionsAssignment().setBrokerIds(Replicas.toList(
+                managers.replication.getPartition(topics.get(names.indexOf(name)), 0).replicas));
+            for (int more : new int[] {-1, 1, 2, 3}) {
+                rows.add(new CreatePartitionsTopic().setName(name).setCount(present + more).setAssignments(List.of(list, list)));
+            }
             ask(head + "createPartitions " + name, () -> {
                 var result = managers.replication.createPartitions(context(ApiKeys.CREATE_PARTITIONS), rows);
                 result.response().forEach(row -> row.setErrorMessage(null));
@@ -419,8 +431,21 @@ final class FuzzBeside {
         ask(head + "deleteTopics", () -> managers.replication.deleteTopics(context(ApiKeys.DELETE_TOPICS), List.copyOf(topics)));
     }
 
-    /** How many partitions a request may add, in sum. */
+    /** How many records a request may write, and how many partitions it may add, in sum. */
     private void askLimits() {
+        Map<String, Object> changes = new LinkedHashMap<>();
+        for (int records = 1; records <= 10_001; records++) {
+            changes.put("key" + records, new SimpleImmutableEntry<>(OpType.SET, "a"));
+            if (records < 10_000) continue;
+            ask("limit of records " + records, () -> {
+                try {
+                    return ((ControllerResult<?>) gained(managers.configs, "incrementalAlterConfigs",
+                        Map.of(new ConfigResource(ConfigResource.Type.TOPIC, "any"), changes))).records().size();
+                } finally {
+                    operator.asked.clear();
+                }
+            });
+        }
         for (int more : new int[] {-1, 0, 1, 5000, 5001, 9997, 9998, 10_000, 10_001}) {
             List<CreatePartitionsTopic> rows = new ArrayList<>();
             CreateTopicsRequestData created = new CreateTopicsRequestData();
@@ -529,17 +554,20 @@ final class FuzzBeside {
         }
     }
 
-    /** A leader that has recovered says that it recovers. */
+    /** A leader that has recovered says that it recovers, or is in a state that there is not. */
     private void askLeader(Uuid topic, int index, PartitionRegistration one) {
         AlterPartitionRequestData.PartitionData partition = new AlterPartitionRequestData.PartitionData()
             .setPartitionIndex(index).setLeaderEpoch(one.leaderEpoch).setPartitionEpoch(one.partitionEpoch)
-            .setLeaderRecoveryState((byte) 1).setNewIsrWithEpochs(List.of(
+            .setNewIsrWithEpochs(List.of(
                 new AlterPartitionRequestData.BrokerState().setBrokerId(one.leader)));
         AlterPartitionRequestData request = new AlterPartitionRequestData().setBrokerId(one.leader)
             .setBrokerEpoch(managers.cluster.registration(one.leader).epoch())
             .setTopics(List.of(new AlterPartitionRequestData.TopicData().setTopicId(topic).setPartitions(List.of(partition))));
-        ask("alterPartition of partition " + topics.indexOf(topic) + " " + index, () ->
-            managers.replication.alterPartition(context(ApiKeys.ALTER_PARTITION), request));
+        for (byte state : new byte[] {1, 2, -1}) {
+            partition.setLeaderRecoveryState(state);
+            ask("alterPartition of partition " + topics.indexOf(topic) + " " + index + " " + state, () ->
+                managers.replication.alterPartition(context(ApiKeys.ALTER_PARTITION), request));
+        }
         partition.setLeaderRecoveryState((byte) 0).setNewIsr(List.of(one.leader));
         ask("alterPartition of version 2 " + topics.indexOf(topic) + " " + index, () -> managers.replication.alterPartition(
             new ControllerRequestContext(new RequestHeaderData().setRequestApiKey(ApiKeys.ALTER_PARTITION.id)
@@ -591,9 +619,28 @@ final class FuzzBeside {
             result.records().stream().map(record -> named(text(record))).sorted().toList());
     }
 
+    /** A topic that is deleted takes nothing along of what else has its name. */
+    private void askNamesakes() {
+        String name = "77";
+        Uuid topic = new Uuid(0, 4713);
+        for (ConfigResource.Type type : ConfigResource.Type.values()) {
+            managers.replay(new ConfigRecord().setResourceType(type.id()).setResourceName(name)
+                .setName(ControlManagers.LIST).setValue("a"), UNCOMMITTED);
+        }
+        managers.replay(new TopicRecord().setTopicId(topic).setName(name), UNCOMMITTED);
+        managers.replay(new RemoveTopicRecord().setTopicId(topic), UNCOMMITTED);
+        for (ConfigResource.Type type : ConfigResource.Type.values()) {
+            ask("getConfigs " + type, () -> call(managers.configs, "getConfigs", new ConfigResource(type, name)));
+        }
+    }
+
+    private List<BrokerRegistration> registrations() {
+        return managers.cluster.brokerRegistrations().keySet().stream().sorted().map(managers.cluster::registration)
+            .collect(Collectors.toCollection(ArrayList::new));
+    }
+
     private void askBrokers() {
-        List<BrokerRegistration> all = managers.cluster.brokerRegistrations().keySet().stream().sorted()
-            .map(managers.cluster::registration).collect(Collectors.toCollection(ArrayList::new));
+        List<BrokerRegistration> all = registrations();
         RegisterBrokerRecord listening = new RegisterBrokerRecord().setBrokerId(77).setFenced(false).setRack("a")
             .setInControlledShutdown(true).setLogDirs(List.of(new Uuid(0, 1), new Uuid(0, 2)));
         listening.endPoints().add(new RegisterBrokerRecord.BrokerEndpoint().setName("OUT").setHost("here").setPort(9));
@@ -633,6 +680,18 @@ final class FuzzBeside {
         }
     }
 
+    /** The records of releases before 3.3 that fence each broker and unfence it, every other one the other way round. */
+    static List<ApiMessage> fences(List<BrokerRegistration> brokers) {
+        List<ApiMessage> records = new ArrayList<>();
+        for (BrokerRegistration one : brokers) {
+            List<ApiMessage> both = new ArrayList<>(List.of(new FenceBrokerRecord().setId(one.id()).setEpoch(one.epoch()),
+                new UnfenceBrokerRecord().setId(one.id()).setEpoch(one.epoch())));
+            if (records.size() % 4 > 0) Collections.reverse(both);
+            records.addAll(both);
+        }
+        return records;
+    }
+
     private void askCluster(FuzzDriver.Controller controller) {
         ClusterControlManager cluster = managers.cluster;
         List<Integer> ids = new ArrayList<>(cluster.brokerRegistrations().keySet());
@@ -656,19 +715,20 @@ final class FuzzBeside {
         FinalizedControllerFeatures finalized = new FinalizedControllerFeatures(
             managers.features.finalizedFeatures(Long.MAX_VALUE).featureMap(), 9);
         FinalizedControllerFeatures nothing = new FinalizedControllerFeatures(Map.of(), 9);
-        for (short most : new short[] {-1, 0, 1, 99}) {
+        for (short[] supported : new short[][] {{0, -1}, {0, 0}, {0, 1}, {0, 99}, {2, 99}}) {
+            short least = supported[0], most = supported[1];
             BrokerRegistrationRequestData broker = new BrokerRegistrationRequestData().setBrokerId(78)
                 .setClusterId(ControlManagers.CLUSTER).setIncarnationId(new Uuid(0, 4)).setLogDirs(List.of(new Uuid(0, 4711)));
             controller.supported.forEach((name, range) -> {
                 if (most >= 0 || name.equals(MetadataVersion.FEATURE_NAME)) {
                     broker.features().add(new BrokerRegistrationRequestData.Feature().setName(name)
-                        .setMinSupportedVersion(name.equals(MetadataVersion.FEATURE_NAME) ? range.min() : (short) Math.min(most, 0))
+                        .setMinSupportedVersion(name.equals(MetadataVersion.FEATURE_NAME) ? range.min() : least)
                         .setMaxSupportedVersion(name.equals(MetadataVersion.FEATURE_NAME) ? range.max() : most));
                 }
             });
             for (FinalizedControllerFeatures known : List.of(finalized, nothing)) {
-                ask("registerBroker of features to " + most + " of " + known.featureNames().size(), () -> {
-                    var result = TourRelease.register(cluster, broker, 9, known);
+                ask("registerBroker of features from " + least + " to " + most + " of " + known.featureNames().size(), () -> {
+                    var result = TourRelease.register(cluster, broker, 9, known, true);
                     return result.response().epoch() + " " + text(result.records());
                 });
             }
@@ -686,6 +746,12 @@ final class FuzzBeside {
                 return before + " " + ready.isDone();
             });
         }
+        long offset = 1L << 31;
+        for (BrokerRegistration one : registrations()) {
+            ask("lowestActiveOffset " + one.id(), () -> call(cluster.heartbeatManager(), "lowestActiveOffset"));
+            cluster.heartbeatManager().touch(one.id(), false, offset);
+            offset -= 5;
+        }
         ask("lowestActiveOffset", () -> call(cluster.heartbeatManager(), "lowestActiveOffset"));
         ask("brokers", () -> {
             List<String> rows = new ArrayList<>();
@@ -698,6 +764,12 @@ final class FuzzBeside {
             return Set.copyOf(rows);
         });
         for (long since : new long[] {-1, 0, Long.MAX_VALUE}) askStates(since);
+        for (ApiMessage old : fences(registrations())) {
+            ask("replay of " + old, () -> {
+                managers.replay(old, UNCOMMITTED);
+                return registrations().stream().map(BrokerRegistration::fenced).toList();
+            });
+        }
         ask("deactivate", () -> call(cluster, "deactivate"));
         ask("heartbeatManager", () -> call(cluster, "heartbeatManager").getClass().getSimpleName());
     }

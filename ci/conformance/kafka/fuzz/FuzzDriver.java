@@ -33,8 +33,8 @@ import org.apache.kafka.server.common.MetadataVersion;
 /**
  * Answers sequences of requests with the managers of a controller: one line a request, one line an answer.
  *
- * The first line of a sequence is `begin`, with `elr` where ELR is switched on, with `few` where a timer elects two leaders
- * before it is due again; an empty line asks for its answers. An answer is `ok REPLY|RECORD|...`,
+ * The first line of a sequence is `begin`, with `elr` where ELR is switched on, with the offset at which its log begins, and
+ * with `few` where a timer elects two leaders before it is due again; an empty line asks for its answers. An answer is `ok REPLY|RECORD|...`,
  * `error NAME`, `resign#REASON` (another controller takes over, with the records of the log), or `halt#REASON` for
  * records that cannot be replayed, after which a sequence has no further answers. Requests are in FuzzRequests.java,
  * the texts of records in FuzzRecords.java, what no rule is of, and ends a sequence, in FuzzBeside.java.
@@ -115,9 +115,11 @@ public final class FuzzDriver {
         ControlManagers managers;
 
         private final int mostElections;
+        private final long firstOffset;
 
         Controller(String begin) throws ReflectiveOperationException {
             mostElections = begin.endsWith(" few") ? 2 : 1000;
+            firstOffset = Long.parseLong("0" + begin.replaceAll("\\D", ""));
             failOver();
             append(new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
                 .setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
@@ -125,11 +127,16 @@ public final class FuzzDriver {
         }
 
         long nextOffset() {
-            return log.size();
+            return firstOffset + log.size();
+        }
+
+        /** Replays what another controller would. */
+        void replayLog(ControlManagers into) {
+            for (int i = 0; i < log.size(); i++) into.replay(log.get(i), firstOffset + i);
         }
 
         private void append(ApiMessage record) {
-            managers.replay(record, log.size());
+            managers.replay(record, nextOffset());
             log.add(record);
             if (record instanceof TopicRecord) topics.add(((TopicRecord) record).topicId());
         }
@@ -147,9 +154,7 @@ public final class FuzzDriver {
                     replication.setMaxElectionsPerImbalance(mostElections).setCreateTopicPolicy(Optional.of(operator));
                 }
             });
-            for (int offset = 0; offset < log.size(); offset++) {
-                managers.replay(log.get(offset), offset);
-            }
+            replayLog(managers);
             managers.cluster.activate();
         }
 
@@ -177,7 +182,7 @@ public final class FuzzDriver {
                 return "halt#" + e;
             }
             if (decided.leaving >= 0) {
-                managers.cluster.heartbeatManager().maybeUpdateControlledShutdownOffset(decided.leaving, log.size() - 1);
+                managers.cluster.heartbeatManager().maybeUpdateControlledShutdownOffset(decided.leaving, nextOffset() - 1);
             }
             return text(decided.reply, decided.records);
         }
@@ -247,7 +252,7 @@ public final class FuzzDriver {
                 .setBrokerId(Integer.parseInt(words[1])).setClusterId(words[6])
                 .setIncarnationId(new Uuid(3, Long.parseLong(words[2])))
                 .setLogDirs(FuzzRequests.directories(words[3]))
-                .setPreviousBrokerEpoch(Long.parseLong(words[4]))
+                .setPreviousBrokerEpoch(Long.parseLong(words[4])).setIsMigratingZkBroker(words[7].equals("zk"))
                 .setRack(words[5].equals("-") ? null : words[5]);
             request.listeners().add(new BrokerRegistrationRequestData.Listener().setName("CLIENTS")
                 .setHost("broker" + words[1]).setPort(9092).setSecurityProtocol((short) 1));
@@ -258,7 +263,8 @@ public final class FuzzDriver {
                     .setMinSupportedVersion(range.min()).setMaxSupportedVersion(range.max())));
             FinalizedControllerFeatures finalized = new FinalizedControllerFeatures(
                 managers.features.finalizedFeatures(Long.MAX_VALUE).featureMap(), nextOffset());
-            var result = TourRelease.register(managers.cluster, request, nextOffset(), finalized);
+            var result = TourRelease.register(
+                managers.cluster, request, nextOffset(), finalized, !words[7].equals("old"));
             return new Decision(String.valueOf(result.response().epoch()), result);
         }
 

@@ -13,16 +13,17 @@ import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.image.TopicImage;
 import org.apache.kafka.image.writer.ImageWriterOptions;
 import org.apache.kafka.image.writer.RecordListWriter;
+import org.apache.kafka.metadata.BrokerRegistration;
 
 /** What brokers make of the log: an image after each part of it, what each broker is told, and snapshots. */
 final class FuzzImages {
     private static final int PARTS = 3;
 
     private final FuzzBeside beside;
-    private final List<Integer> brokers;
+    private final List<BrokerRegistration> brokers;
     private MetadataImage image = MetadataImage.EMPTY;
 
-    FuzzImages(FuzzBeside beside, List<Integer> brokers) {
+    FuzzImages(FuzzBeside beside, List<BrokerRegistration> brokers) {
         this.beside = beside;
         this.brokers = brokers;
     }
@@ -32,6 +33,7 @@ final class FuzzImages {
         RegisterControllerRecord controller = new RegisterControllerRecord().setControllerId(3).setIncarnationId(new Uuid(0, 3));
         controller.endPoints().add(new RegisterControllerRecord.ControllerEndpoint().setName("C").setHost("here").setPort(1));
         records.add(controller);
+        records.addAll(FuzzBeside.fences(brokers));
         int size = records.size() / PARTS + 1;
         for (int from = 0; from < records.size(); from += size) {
             askPart(from / size, records.subList(from, Math.min(records.size(), from + size)));
@@ -59,9 +61,9 @@ final class FuzzImages {
             image = delta.apply(MetadataProvenance.EMPTY);
             return whole(image);
         });
-        for (int broker : delta.topicsDelta() == null ? List.<Integer>of() : brokers) {
-            beside.ask("told " + broker + " " + number, () -> {
-                LocalReplicaChanges told = delta.topicsDelta().localChanges(broker);
+        for (BrokerRegistration broker : delta.topicsDelta() == null ? List.<BrokerRegistration>of() : brokers) {
+            beside.ask("told " + broker.id() + " " + number, () -> {
+                LocalReplicaChanges told = delta.topicsDelta().localChanges(broker.id());
                 return beside.text(List.of(told.deletes(), told.electedLeaders(), told.leaders(), told.followers(),
                     told.topicIds(), told.directoryIds()));
             });
@@ -74,7 +76,7 @@ final class FuzzImages {
             topics.add(beside.text(one.id()) + " " + one.name() + " " + beside.text(one.partitions()));
         }
         all.configs().resourceData().forEach((of, set) -> configs.add(of + " " + new TreeMap<>(set.toMap())));
-        return all.features() + " " + beside.text(all.cluster().brokers()) + " " + beside.text(all.cluster().controllers())
+        return all.features() + " " + beside.text(all.topics().topicNameToIdView()) + " " + beside.text(all.cluster().brokers()) + " " + beside.text(all.cluster().controllers())
             + " " + topics.stream().sorted().toList() + " " + configs.stream().sorted().toList();
     }
 }

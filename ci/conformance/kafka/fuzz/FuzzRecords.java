@@ -125,7 +125,7 @@ final class FuzzRecords {
     }
 
     private static String uuids(List<Uuid> directories) {
-        return directories.stream().map(dir -> String.valueOf(dir.getLeastSignificantBits()))
+        return directories.stream().map(dir -> String.valueOf(FuzzRequests.number(dir)))
             .collect(Collectors.joining(","));
     }
 }

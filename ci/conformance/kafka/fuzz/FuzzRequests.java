@@ -49,8 +49,19 @@ final class FuzzRequests {
 
     static List<Uuid> directories(String text) {
         List<Uuid> result = new ArrayList<>();
-        for (String number : split(text, ",")) result.add(new Uuid(0, Long.parseLong(number)));
+        for (String number : split(text, ",")) result.add(directory(Long.parseLong(number)));
         return result;
+    }
+
+    /** The directory of a number, in the order of numbers; others have one half in common with it. Reserved are those below 100. */
+    static Uuid directory(long number) {
+        return number < 100 ? new Uuid(0, number) : new Uuid(number / 2, number % 2);
+    }
+
+    /** The number of a directory. */
+    static long number(Uuid directory) {
+        long half = directory.getMostSignificantBits(), other = directory.getLeastSignificantBits();
+        return 2 * half + other;
     }
 
     private static String[] split(String text, String by) {
@@ -221,7 +232,7 @@ final class FuzzRequests {
             .setBrokerId(Integer.parseInt(words[1])).setBrokerEpoch(Long.parseLong(words[2]));
         for (String text : words[3].split(";")) {
             String[] row = text.split("/");
-            Uuid directory = new Uuid(0, Long.parseLong(row[0])), id = topic(row[1], topics);
+            Uuid directory = directory(Long.parseLong(row[0])), id = topic(row[1], topics);
             var rows = joining(request.directories(), one -> one.id().equals(directory),
                 new AssignReplicasToDirsRequestData.DirectoryData().setId(directory)).topics();
             joining(rows, one -> one.topicId().equals(id), new AssignReplicasToDirsRequestData.TopicData().setTopicId(id))

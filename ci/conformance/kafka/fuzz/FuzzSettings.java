@@ -14,6 +14,7 @@ import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopic;
 import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.RegisterControllerRecord;
+import org.apache.kafka.common.metadata.UnregisterBrokerRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.metadata.VersionRange;
 import org.apache.kafka.metadata.placement.StripedReplicaPlacer;
@@ -70,23 +71,27 @@ final class FuzzSettings implements ControlManagers.Settings, ClusterFeatureSupp
         beside.ask("set up", () -> {
             managers = new ControlManagers(
                 clock, controller.supported, new StripedReplicaPlacer(new FuzzDriver.Stream()), this);
-            for (int offset = 0; offset < controller.log.size(); offset++) managers.replay(controller.log.get(offset), offset);
+            controller.replayLog(managers);
             managers.cluster.activate();
             return managers.cluster.brokerRegistrations().size();
         });
         askConfigs(names);
         askSessions();
         askFeatures("all");
-        managers.cluster.replay(new RegisterControllerRecord().setControllerId(3));
-        askFeatures("a controller that supports none");
         for (int rack = 0; rack < 4; rack++) {
             RegisterBrokerRecord broker = new RegisterBrokerRecord().setBrokerId(FIRST + rack).setBrokerEpoch(FIRST)
                 .setFenced(false).setRack("rack" + rack).setIncarnationId(new Uuid(0, FIRST + rack))
                 .setLogDirs(List.of(new Uuid(0, 5000 + rack)));
-            beside.ask("set broker " + broker.brokerId(), () -> managers.replay(broker, controller.log.size()));
+            beside.ask("set broker " + broker.brokerId(), () -> managers.replay(broker, controller.nextOffset()));
         }
         askFeatures("brokers that support none");
         askDefaults();
+        for (int id = FIRST; id < FIRST + 4; id++) {
+            UnregisterBrokerRecord broker = new UnregisterBrokerRecord().setBrokerId(id).setBrokerEpoch(FIRST);
+            beside.ask("set no broker " + id, () -> managers.replay(broker, controller.nextOffset()));
+        }
+        managers.cluster.replay(new RegisterControllerRecord().setControllerId(3));
+        askFeatures("a controller that supports none");
     }
 
     private void askConfigs(List<String> names) {
@@ -124,8 +129,7 @@ final class FuzzSettings implements ControlManagers.Settings, ClusterFeatureSupp
                 for (int round = 0; round < 3; round++) {
                     ControllerResult<?> result = managers.replication.maybeFenceOneStaleBroker();
                     fenced.add(Set.copyOf(result.records()));
-                    int offset = controller.log.size();
-                    result.records().forEach(record -> managers.replay(record.message(), offset));
+                    result.records().forEach(record -> managers.replay(record.message(), controller.nextOffset()));
                 }
                 return fenced;
             });
@@ -145,8 +149,10 @@ final class FuzzSettings implements ControlManagers.Settings, ClusterFeatureSupp
             for (UpgradeType kind : List.of(UpgradeType.UPGRADE, UpgradeType.SAFE_DOWNGRADE)) {
                 Map<String, UpgradeType> kinds = FuzzBeside.map();
                 update.keySet().forEach(name -> kinds.put(name, kind));
-                beside.ask("set updateFeatures " + update + " " + kind + " " + supported, () ->
-                    FuzzBeside.gained(managers.features, "updateFeatures", update, kinds));
+                for (boolean only : new boolean[] {false, true}) {
+                    beside.ask("set updateFeatures " + update + " " + kind + " " + supported + " " + only, () ->
+                        FuzzBeside.gained(managers.features, "updateFeatures", update, kinds, only, 0));
+                }
             }
         }
     }

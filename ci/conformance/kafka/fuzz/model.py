@@ -203,15 +203,19 @@ class ModelController:
     wide: bool = False  # whether topics have many partitions and replicas, and stay
 
     @classmethod
-    def start(cls, version: str, rules: RuleSet, elr: bool, few: bool, wide: bool = False) -> ModelController:
+    def start(
+        cls, version: str, rules: RuleSet, elr: bool, few: bool, wide: bool = False, first: int = 0
+    ) -> ModelController:
         """A controller without topics and brokers; its log has the metadata version, and what switches ELR on.
+
+        It begins at the offset `first`.
 
         Where `few`, a timer elects no more than FEW leaders before it is due again.
         """
         late, cordons = not version.startswith("3."), version >= CORDONING
         features = Features(elr_supported=late, clear_elr=late, elr_enabled=elr, cordoning=cordons)
         configs = Configs(cluster={MIN_ISR: DEFAULTS[MIN_ISR]} if elr else {})
-        image = ClusterImage(next_offset=3 if elr else 1)
+        image = ClusterImage(next_offset=first + (3 if elr else 1))
         settings = Settings(CLUSTER_ID, max_elections=FEW if few else MANY)
         controller = Controller(image, configs=configs, features=features, settings=settings)
         release, own = parse(f"kafka-{version}").controller, rules.controller

@@ -74,10 +74,7 @@ MOST_PARTITIONS = 10_000  # partitions that one request may add
 WIDTH = 24  # numbers of one step
 LIMIT = 10_000  # each number is below this
 Step = tuple[int, ...]  # the numbers of one step
-
-
-WIDE, LONGER = 64, 40
-"""One plan of so many is wide, and has so many times the steps of another."""
+WIDE, LONGER = 64, 40  # one plan of so many is wide, and has so many times the steps of another
 
 
 @frozen
@@ -170,11 +167,12 @@ def register(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     if draws.percent(6):
         other = brokers.directories_of(draws.pick(brokers.ids))[0]
         dirs = draws.pick(((), (RESERVED,), (*dirs, dirs[0]), (*dirs, other)))
+    form = draws.pick((*"-" * 28, *("old",) * 3, "zk"))  # an old request says nothing of a clean stop that would count
     request = RegistrationRequest(
         cluster, broker, incarnation, features=(Feature(METADATA_VERSION, 1, 1),), rack=rack, dirs=dirs,
-        previous_epoch=previous,
+        previous_epoch=-1 if form == "old" else previous, is_migrating_zk_broker=form == "zk",
     )  # fmt: skip
-    line = f"register {broker} {incarnation} {_joined(dirs)} {previous} {rack or '-'} {cluster}"
+    line = f"register {broker} {incarnation} {_joined(dirs)} {previous} {rack or '-'} {cluster} {form}"
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
         outcome = register_broker(controller, request, RegistrationContext({METADATA_VERSION: 1}), rules)
@@ -300,7 +298,7 @@ def _proposal(world: ModelController, place: Place, sender: int, brokers: Broker
     wrong = (draws.below(5), draws.below(5)) if draws.percent(6) else (1, 1)
     recovering = bool(p.recovering) and draws.percent(30)
     known = [(broker, -1 if (one := world.controller.registration(broker)) is None else one.epoch) for broker in isr]
-    topic_id, index = _misnamed(place, draws)
+    topic_id, index = _misnamed(place.topic_id, place.index, UNKNOWN, draws)
     odd, less = draws.below(12 * len(isr) + 1) - 1, draws.below(3)  # who has restarted since, or states no epoch
     members = tuple((id_, epoch if n != odd else epoch - less if less else -1) for n, (id_, epoch) in enumerate(known))
     return Proposal(
@@ -308,10 +306,10 @@ def _proposal(world: ModelController, place: Place, sender: int, brokers: Broker
     )
 
 
-def _misnamed(place: Place, draws: Draws) -> tuple[str, int]:
-    """Topic and index of a partition; seldom of one that there is not."""
+def _misnamed(topic: str, index: int, other: str, draws: Draws) -> tuple[str, int]:
+    """Topic and index of a partition; seldom of one that there is not, or of another topic."""
     odd = draws.below(100)
-    return UNKNOWN if odd == 99 else place.topic_id, place.index + (10 if odd == 98 else 0)
+    return other if odd > 97 else topic, index + (10 if odd in (96, 97) else 0)
 
 
 def _proposal_text(world: ModelController, one: Proposal) -> str:
@@ -384,7 +382,7 @@ def elect(world: ModelController, brokers: Brokers, draws: Draws) -> Request | N
         return None
     name = world.controller.topic(place.topic_id).name
     listed: tuple[tuple[str, int], ...] | None
-    listed = None if draws.percent(25) else ((name, place.index + (10 if draws.percent(3) else 0)),)
+    listed = None if draws.percent(25) else (_misnamed(name, place.index, "absent", draws),)
     if listed is not None and draws.percent(20):
         other = draws.pick(places)
         listed = tuple(dict.fromkeys((*listed, (world.controller.topic(other.topic_id).name, other.index))))
@@ -444,7 +442,7 @@ def assign(world: ModelController, brokers: Brokers, draws: Draws) -> Request | 
     known = world.controller.registration(broker)
     epoch = (0 if known is None else known.epoch) - (1 if draws.percent(3) else 0)
     own = brokers.directories_of(broker if broker in brokers.ids and not draws.percent(4) else draws.pick(brokers.ids))
-    rows = [(draws.pick(own), *_misnamed(place, draws))]
+    rows = [(draws.pick(own), *_misnamed(place.topic_id, place.index, UNKNOWN, draws))]
     if draws.percent(15):
         held = [other for other in world.controller.places() if broker in ids(other.partition.replicas)]
         held.sort(key=lambda other: other.topic_id == place.topic_id)
@@ -524,15 +522,17 @@ def delete(world: ModelController, brokers: Brokers, draws: Draws) -> Request | 
 
 
 def grow(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
-    """A topic gets more partitions, or as many as it has."""
+    """A topic gets more partitions, or seldom as many as it has, fewer, or lists of replicas for more or fewer."""
     present_names = [topic.name for topic in world.controller.image.topics.values()]
     name = draws.pick(NAMES if draws.percent(10) or not present_names else present_names)
-    topic_id = world.controller.topic_id(name)
-    present = 0 if topic_id is None else len(world.controller.topic(topic_id).partitions)
-    added = 1 + draws.below(2) if draws.percent(90) else 0
+    topic = next((one for one in world.controller.image.topics.values() if one.name == name), None)
+    present = 0 if topic is None else len(topic.partitions)
+    added = 1 + draws.below(2) if draws.percent(90) else -draws.below(2)
     lists: tuple[Ids, ...] | None = None
     if draws.percent(50):
-        lists = tuple(_replicas(world, brokers, draws, _factor(world, draws)) for _ in range(max(added, 1)))
+        count = max(added + draws.pick((*(0,) * 8, 1, -1)), 1)
+        own = 0 if topic is None or draws.percent(30) else int(topic.first_partition().replicas.size())
+        lists = tuple(_replicas(world, brokers, draws, own or _factor(world, draws)) for _ in range(count))
     elif draws.percent(4) and world.limits[1]:
         added = MOST_PARTITIONS + 1
     growth = Growth(name, present + added, lists)

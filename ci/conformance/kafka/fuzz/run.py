@@ -70,6 +70,8 @@ MISFIT = re.compile(
 )
 """What a virtual machine says of a class that was compiled beside others, or is none."""
 
+FIRST_OFFSETS = (0, 0, 2**31 - 60, 2**32 - 60)  # where logs begin; soon after the last ones 32 bits are not enough
+
 FEW_ELECTED = " few"  # how the first line of a sequence ends where a timer elects few leaders at a time
 
 OPTIONS = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx512m")
@@ -208,7 +210,8 @@ class Played:
         brokers = drawn_brokers(draws, plan.wide)
         elr, drawn = not version.startswith("3.") and not draws.percent(30), draws.percent(50)
         few = drawn and not rules.partition.dead_last_known_leader_electable if few is None else few
-        world = ModelController.start(version, rules, elr, few, plan.wide)
+        first = draws.pick(FIRST_OFFSETS)
+        world = ModelController.start(version, rules, elr, few, plan.wide, first)
         exchanges = []
         for number, numbers in enumerate(plan.steps):
             step = Draws(numbers)
@@ -217,7 +220,7 @@ class Played:
                 exchanges.append(Exchange(number, request, world.answer(request)))
         image = Request("image")
         exchanges.append(Exchange(len(plan.steps), image, world.answer(image)))
-        return cls(plan, f"begin{' elr' * elr}{FEW_ELECTED * few}", exchanges)
+        return cls(plan, f"begin{' elr' * elr}{f' {first}' * bool(first)}{FEW_ELECTED * few}", exchanges)
 
     @property
     def lines(self) -> list[str]:

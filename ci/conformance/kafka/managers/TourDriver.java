@@ -561,7 +561,7 @@ public final class TourDriver {
                     .setMinSupportedVersion(range.min()).setMaxSupportedVersion(range.max())));
             FinalizedControllerFeatures finalized =
                 new FinalizedControllerFeatures(features.finalizedFeatures(Long.MAX_VALUE).featureMap(), offset);
-            return TourRelease.register(cluster, request, ++offset, finalized).records();
+            return TourRelease.register(cluster, request, ++offset, finalized, true).records();
         }
 
         private List<ApiMessageAndVersion> assign(int broker, int number, boolean stale) {

@@ -49,7 +49,7 @@ final class TourRelease {
 
     static ControllerResult<BrokerRegistrationReply> register(
         ClusterControlManager cluster, BrokerRegistrationRequestData request, long epoch,
-        FinalizedControllerFeatures finalized
+        FinalizedControllerFeatures finalized, boolean detectsCleanShutdown
     ) {
         return cluster.registerBroker(request, epoch, finalized);
     }

@@ -58,9 +58,9 @@ final class TourRelease {
 
     static ControllerResult<BrokerRegistrationReply> register(
         ClusterControlManager cluster, BrokerRegistrationRequestData request, long epoch,
-        FinalizedControllerFeatures finalized
+        FinalizedControllerFeatures finalized, boolean detectsCleanShutdown
     ) {
-        return cluster.registerBroker(request, epoch, finalized, true);
+        return cluster.registerBroker(request, epoch, finalized, detectsCleanShutdown);
     }
 
     /** The topic whose ELRs a record empties, no name for every topic; null for another record. */

@@ -56,6 +56,7 @@ def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_
         ("first-incrementalAlterConfigs", "ConfigurationControlManager", "controller", "incrementalAlterConfigs"),
         ("without-setEndPoints", "ClusterControlManager", "controller", "listeners"),
         ("37", "FeatureControlManager", "controller", "updateFeatures"),
+        ("taken-3", "FeatureControlManager", "controller", "set"),
         ("29", "KafkaConfigSchema", "metadata", "set"),
         ("emptied-executeRevert", "TimelineObject", "timeline", "reverted"),
         ("emptied-finishSnapshot", "ConfigurationsDelta", "image", "image"),

@@ -121,7 +121,7 @@ public final class ClassChanges {
                 public void visitJumpInsn(int opcode, Label label) {
                     boolean again = opcode == Opcodes.GOTO && passed.contains(label);
                     if (opcode == Opcodes.IFEQ && end == null) end = label;
-                    if (change.equals("taken-" + count)) {
+                    if (opcode != Opcodes.GOTO && change.equals("taken-" + count)) {
                         super.visitInsn(Opcodes.POP);
                         super.visitInsn(opcode == Opcodes.IFNE ? Opcodes.ICONST_1 : Opcodes.ICONST_0);
                     }

@@ -398,7 +398,7 @@ def _answered(
         changed = build.changed()
         asking = _Asking(evolve(build, noted=Noted.of(Path(noted), changed)), flags["seed"])
         outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
-        outcome = evolve(outcome, changed=changed, unrun=asking.build.unrun(), stale=build.stale())
+        outcome = evolve(outcome, changed=changed, unrun=asking.build.unrun(), stale=build.stale)
     for line in outcome.changes(build.like) if build.first else ():
         say([line])
     return outcome

@@ -246,7 +246,9 @@ def _again(
             faults = differences(evidence[row.finding, build.like], row)
             differing += bool(faults)
             steps = "holds" if row.steps is None else f"refuted in {row.steps} steps"
-            screen.plain(f"{build} {row.finding}: {steps}; classes: {row.managers or 'not asked'}")
+            head = f"{row.finding}: {steps} by the rules of {build.like}; the classes of {build}" if build.first else (
+                f"{build} {row.finding}: {steps}; classes")  # fmt: skip
+            screen.plain(f"{head}: {row.managers or 'not asked'}")
             for fault in faults:
                 screen.plain(f"    UNEXPECTED {fault}")
     if out is not None:
@@ -278,7 +280,8 @@ def _write(screen: Screen, out: Path, searches: Sequence[ReleaseSearch]) -> None
                 write(beside / f"{class_name(one.finding.id)}.java", test)
                 for driver in DRIVERS:
                     write(beside / driver.name, driver.read_text(encoding="utf-8"))
-    screen.plain(f"wrote {sum(one.trace is not None for one in searches)} traces to {out}")
+    count = sum(one.trace is not None for one in searches)
+    screen.plain(f"wrote {count} traces to {out}, by the rules of the releases that they are named after")
 
 
 def document(rows: Sequence[Evidence], code: int) -> dict[str, Any]:

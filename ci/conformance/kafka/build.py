@@ -196,6 +196,7 @@ class Build:
             if module.name in _MODULES and module.parent == Path(self.name).absolute():
                 yield module, part
 
+    @functools.cached_property
     def stale(self) -> str:
         """What to do about modules of a checkout whose sources have changed since they were built; else empty."""
         found = list[Path]()
@@ -230,7 +231,7 @@ class Build:
                      for release in known_versions()}  # fmt: skip
             of = max(alike, key=lambda release: (alike[release], release == self.like))
             text.append(f"  as released in {of}: {len(self.first) - len(changed)} of {len(self.first)} jars")
-        text += [f"  warning: {stale}"] if (stale := self.stale()) else []
+        text += [f"  warning: {self.stale}"] if self.stale else []
         if _VERSION.fullmatch(self.name):
             text.append(f"  warning: no digest of Kafka {self} is listed; what Maven fetched is trusted")
         if not any(_MANAGERS in part.classes for part in self.first):

@@ -213,7 +213,7 @@ class DriverProcess:
         self._begin()
 
     def _begin(self) -> None:
-        self._hung, self._late, self._timely = False, False, not passed()
+        self._silent, self._late, self._timely = 0.0, False, not passed()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
@@ -278,7 +278,7 @@ class DriverProcess:
                     return
                 if end < silent or processor_seconds(self._process.pid) - used >= self.SILENCE / PATIENCE:
                     break
-            self._late, self._hung = end < silent, end >= silent
+            self._late, self._silent = end < silent, silent
             self.kill()
 
         watcher = threading.Thread(target=watch, daemon=True)
@@ -299,13 +299,15 @@ class DriverProcess:
         code = self._process.wait()
         if self._late:
             raise OutOfTime("the time was over before the classes had answered")
-        if self._hung:
-            return DriverError(f"{NO_ANSWER} for {self.SILENCE:g} s")
+        if self._silent:
+            return DriverError(f"{NO_ANSWER} for {self._silent:g} s")
         self._log.seek(0)
         log_lines = self._log.read().decode(errors="replace").strip().splitlines()
         relevant = [line for line in log_lines if not line.startswith(("SLF4J", "\tat "))]
         after = [line.strip() for mark, line in pairwise(relevant) if mark.strip() == "Location:"]  # of a VerifyError
         told = " | ".join([relevant[0], *after] if after else relevant[:3])
+        if "SecurityException" in told:
+            told += "; a jar that is sealed or signed takes no driver into its packages: name one that is neither"
         return DriverError(f"the process ended with code {code}: {told or 'it wrote no reason'}")
 
 

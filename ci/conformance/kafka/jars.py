@@ -64,9 +64,11 @@ def cache_folder() -> Path:
     """Where jars and compiled drivers are kept: kraftcheck/kafka in the user's cache folder, for this user alone.
 
     Raises:
-        Refusal: where it is a link, or belongs to another user, who could put classes there.
+        Refusal: where it is a link, or belongs to another user, who could put classes there, or no class path names it.
     """
     place = folder(machine.cache_folder() / "kafka")
+    if os.pathsep in str(place):
+        raise Refusal(f"{place}: a class path cannot name it; set XDG_CACHE_HOME to a folder without {os.pathsep!r}")
     if place.is_symlink():
         raise Refusal(f"{place} is a link, behind which others may put classes; remove it")
     status = place.stat()

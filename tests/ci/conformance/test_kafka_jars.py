@@ -176,6 +176,15 @@ def test_the_cache_is_this_users_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         jars.cache_folder()
 
 
+def test_a_cache_that_no_class_path_can_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A colon ends an entry of a class path, so that no jar of such a folder would be found."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a:b"))
+    with pytest.raises(
+        Refusal, match=r"/kafka: a class path cannot name it; set XDG_CACHE_HOME to a folder without ':'"
+    ):
+        jars.cache_folder()
+
+
 @pytest.mark.parametrize("kind", ["link", "hard link", "pipe", "folder"])
 def test_a_lock_that_is_no_file_is_refused(kind: str, tmp_path: Path) -> None:
     """What a lock would overwrite elsewhere stays, and nobody waits for a pipe."""

@@ -241,6 +241,11 @@ public final class ConformanceDriver {
         return number == 0 ? Uuid.ZERO_UUID : new Uuid(7, number);
     }
 
+    /** Where replicas are: each in a directory of its own, or in none that is known. */
+    static Uuid[] directories(int[] replicas, boolean placed) {
+        return Arrays.stream(replicas).mapToObj(one -> directory(placed ? OWN_DIRECTORY + one : 0)).toArray(Uuid[]::new);
+    }
+
     static int[] numbers(Uuid[] directories) {
         int[] result = new int[directories.length];
         for (int i = 0; i < directories.length; i++) {
@@ -276,13 +281,9 @@ public final class ConformanceDriver {
         int leader = given.next();
         boolean recovering = given.flag();
         boolean placed = given.flag();
-        Uuid[] directories = new Uuid[replicas.length];
-        for (int i = 0; i < directories.length; i++) {
-            directories[i] = directory(placed ? OWN_DIRECTORY + replicas[i] : 0);
-        }
         return new PartitionRegistration.Builder()
             .setReplicas(replicas)
-            .setDirectories(directories)
+            .setDirectories(directories(replicas, placed))
             .setIsr(isr)
             .setElr(elr)
             .setLastKnownElr(lastKnown == EMPTY ? new int[0] : new int[] {lastKnown})
@@ -426,12 +427,8 @@ public final class ConformanceDriver {
                 int leader = given.next();
                 boolean recovering = given.flag();
                 boolean placed = given.flag();
-                Uuid[] directories = new Uuid[replicas.length];
-                for (int i = 0; i < directories.length; i++) {
-                    directories[i] = directory(placed ? OWN_DIRECTORY + replicas[i] : 0);
-                }
                 PartitionRegistration p = new PartitionRegistration.Builder()
-                    .setReplicas(named(replicas, ids)).setDirectories(directories).setIsr(named(isr, ids))
+                    .setReplicas(named(replicas, ids)).setDirectories(directories(replicas, placed)).setIsr(named(isr, ids))
                     .setElr(named(elr, ids)).setLastKnownElr(named(lastKnown, ids))
                     .setRemovingReplicas(named(removing, ids)).setAddingReplicas(named(adding, ids))
                     .setLeader(leader < 0 ? leader : ids[leader])

@@ -49,8 +49,8 @@ class Noted:
         Raises:
             Refusal: for a folder whose name the agent cannot be told.
         """
-        if set(",=") & set(str(folder)):
-            raise Refusal(f"{folder.parent} has a comma or an equals sign in its name; set TMPDIR to another folder")
+        if odd := set(f",={os.pathsep}") & set(str(folder)):
+            raise Refusal(f"{folder.parent} has {min(odd)!r} in its name; set TMPDIR to another folder")
         return cls(folder, tuple(sorted(classes)))
 
     @property

@@ -14,7 +14,7 @@ from kraftcheck.ci.conformance.kafka import build, jars
 from kraftcheck.ci.conformance.kafka.build import OLDEST_JAVA, Build
 from kraftcheck.ci.conformance.kafka.drivers import FUZZ, compile_driver
 from kraftcheck.ci.terminal.refusal import Refusal
-from tests.ci.conformance.released import changed
+from tests.ci.conformance.released import NEWEST, changed
 from tests.shared.commands import kraftcheck
 
 JAVAS = Path("/usr/lib/jvm")
@@ -115,13 +115,13 @@ def test_a_checkout_is_what_gradle_has_built(tmp_path: Path) -> None:
     found = Build.of(str(tmp_path))
     assert entries(found)[:2] == [str(clients), str(newer)]
     assert not [path for path in entries(found)[2:] if "kafka-metadata" in path or "kafka-clients" in path]
-    assert not found.stale()
+    assert not found.stale
     changed_since = tmp_path / "metadata/src/main/java/Changed.java"
     changed_since.parent.mkdir(parents=True)
     changed_since.write_text("class Changed { }")
     os.utime(changed_since, (1 << 32, 1 << 32))
     said = "sources of metadata are newer than what is built: run gradle :metadata:jar"
-    assert f"  warning: {said}" in found.lines()
+    assert f"  warning: {said}" in Build.of(str(tmp_path)).lines()
 
 
 def test_a_checkout_that_is_not_built_says_how(tmp_path: Path) -> None:
@@ -255,3 +255,19 @@ def test_a_finding_is_asked_of_a_build(tmp_path: Path) -> None:
     ran = kraftcheck("findings", "ghost-elr-member", "--run", "--kafka", changed(tmp_path, "mended"), "--quiet")
     assert ran.code == 23
     assert "    UNEXPECTED managers: recorded 'shown', now 'otherwise'\n" in ran.out
+    assert f" steps by the rules of {NEWEST}; the classes of {tmp_path / 'mended'}: otherwise\n" in ran.out
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("kafka")
+def test_a_sealed_jar_is_refused(tmp_path: Path) -> None:
+    """Into a package of a jar that is sealed no driver is loaded: one line says so, with exit code 2."""
+    released = next(path for path in map(Path, jars.jars(NEWEST).split(os.pathsep)) if "kafka-metadata" in path.name)
+    with zipfile.ZipFile(released) as source, zipfile.ZipFile(tmp_path / released.name, "w") as sealed:
+        for member in source.namelist():
+            sealed.writestr(member, b"Sealed: true\n" if member.endswith("MANIFEST.MF") else source.read(member))
+    ran = kraftcheck("branch", tmp_path, "--like", NEWEST, "--quiet")
+    assert ran.code == 2
+    assert ran.err.endswith(
+        "a jar that is sealed or signed takes no driver into its packages: name one that is neither\n"
+    )

@@ -54,7 +54,8 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
         unrun(tmp_path / "a.jar", tmp_path)
 
 
-def test_a_folder_that_the_agent_cannot_be_told_is_refused(tmp_path: Path) -> None:
-    """A comma ends an option of the agent: one line says what to set."""
-    with pytest.raises(Refusal, match=r"a,b has a comma .*; set TMPDIR to another folder"):
-        Noted.of(tmp_path / "a,b" / "notes", [OWNER])
+@pytest.mark.parametrize("odd", [",", "=", ":"])
+def test_a_folder_that_an_option_cannot_name_is_refused(odd: str, tmp_path: Path) -> None:
+    """A comma ends an option of the agent, a colon an entry of a class path: one line says what to set."""
+    with pytest.raises(Refusal, match=f"a{odd}b has '{odd}' in its name; set TMPDIR to another folder"):
+        Noted.of(tmp_path / f"a{odd}b" / "notes", [OWNER])

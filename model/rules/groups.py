@@ -279,6 +279,7 @@ class ControllerRules:
     deleted_partition_stays_indexed: bool = False
     cleared_elr_stays_indexed: bool = False
     min_isr_from_first_partition: bool = False
+    preferred_waits_for_other_partitions: bool = False
     refused_growth_keeps_partitions: bool = False
     padded_configs_stored: bool = False
     node_configs_unchecked: bool = False

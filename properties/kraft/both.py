@@ -13,7 +13,7 @@ from attrs import evolve
 
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.language.words import all_of, any_of, implies, negate, none_of
 from kraftcheck.model.systems.directories.state import OFFLINE
 from kraftcheck.model.systems.kraft.state import Kraft
 from kraftcheck.model.systems.replication.state import Replication
@@ -21,7 +21,7 @@ from kraftcheck.properties.directories import assignment as placement
 from kraftcheck.properties.directories import disks
 from kraftcheck.properties.directories import loss as restarts
 from kraftcheck.properties.elections.outsiders import by_permission, needed_isr, only_when_allowed
-from kraftcheck.properties.kinds import always, happens, sometimes, step
+from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
 from kraftcheck.properties.replication import durability, loss
 
 OF_DATA = {
@@ -222,6 +222,12 @@ def of_second(setting: Setting) -> list[Property]:
             step("second-stays-eligible", "below min ISR, a fenced ISR member of the second partition enters its ELR",
                  _eligible, "invariant 35; X7", ("min-isr-from-first-partition",),
                  rules=("min-isr.own-replicas",)))  # fmt: skip
+    if setting["second"] > 1:
+        claims.append(
+            recovers("second-first-replica-can-lead", "an active first replica of the second partition, in sync there, "
+                     "can lead it at once", lambda s: negate(_owed(s)), "KAFKA-20708; PR 22934",
+                     ("preferred-waits-for-other-partitions",), rules=("election.preferred.of-each-partition",),
+                     when=_owed, by={"elect_second_preferred": {}}))  # fmt: skip
     if setting["deletions"]:
         claims.append(
             step("controller-stays", "no heartbeat makes the controller look up a partition that is deleted",
@@ -260,6 +266,14 @@ def _eligible(t: Step) -> Truth:
     before, after = _second(t.before).controller, _second(t.after).controller
     below = after.isr.size() < needed_isr(before)
     return implies(below, before.isr.minus(after.isr).within(after.elr))
+
+
+def _owed(s: Kraft) -> Truth:
+    """Whether the first replica of the second partition may lead it, and another one does."""
+    c = _second(s).controller
+    first = c.replicas.first()
+    active = all_of(c.registered.has(first), none_of(c.fenced.has(first), c.shutting_down.has(first)))
+    return all_of(c.isr.has(first), active, c.leader >= 0, negate(c.leader == first))
 
 
 def _apart(s: Kraft) -> Conjuncts | Truth:

@@ -163,6 +163,16 @@ class Beside(OfSetting[RuleSet]):
         grown = (second.after(control.expand(self.view(state, second), broker).state) for second in state.others)
         return evolve(state, others=tuple(grown))
 
+    @rule("election.preferred.of-each-partition", source="KAFKA-20708; PR 22934",
+          switches=("preferred-waits-for-other-partitions",),
+          says="A first replica in sync is elected whatever becomes of its broker's other partitions.")  # fmt: skip
+    def _in_sync_beside(self, state: Kraft) -> Conjuncts:
+        """The gate that was asked for: the broker is in sync wherever it is a replica."""
+        if not self.rules.controller.preferred_waits_for_other_partitions:
+            return {}
+        first, beside = state.others[0].replicas.first(), state.data.controller
+        return {"its broker is in sync": any_of(negate(beside.replicas.has(first)), beside.isr.has(first))}
+
     def delete(self, state: Kraft) -> Kraft:
         """The topic of the second partition is deleted."""
         spent = evolve(state, deletions=state.deletions - 1)
@@ -177,7 +187,7 @@ class Beside(OfSetting[RuleSet]):
             return control.may_expand(self.view(state, state.others[0]), broker)
 
         def may_elect(state: Kraft) -> Conjuncts:
-            there = {"it is not deleted": state.others[0].exists()}
+            there = {"it is not deleted": state.others[0].exists(), **self._in_sync_beside(state)}
             return {**control.may_elect_preferred(self.view(state, state.others[0])), **there}
 
         def may_delete(state: Kraft) -> Conjuncts:

@@ -49,6 +49,7 @@ def counts(document: Any) -> Any:
      *(pytest.param(f"{words} --handover {states}", marks=pytest.mark.slow) for words, states in (
          ("replication --scope tiny", 1000), ("features --scope bootstrap", 0), ("images --scope crashes", 0),
          ("directories --scope takeovers", 0), ("directories --scope cordons", 2000), ("future-logs --scope small", 0),
+         ("kraft --scope repairs", 70_000),
      ))],
 )  # fmt: skip
 @pytest.mark.usefixtures("shared")

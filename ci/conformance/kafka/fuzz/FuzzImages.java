@@ -2,6 +2,7 @@ package org.apache.kafka.controller;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.metadata.RegisterControllerRecord;
@@ -10,6 +11,7 @@ import org.apache.kafka.image.LocalReplicaChanges;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.image.TopicDelta;
 import org.apache.kafka.image.TopicImage;
 import org.apache.kafka.image.writer.ImageWriterOptions;
 import org.apache.kafka.image.writer.RecordListWriter;
@@ -60,6 +62,15 @@ final class FuzzImages {
             part.forEach(delta::replay);
             image = delta.apply(MetadataProvenance.EMPTY);
             return whole(image);
+        });
+        beside.ask("counted elections " + number, () -> {
+            Map<String, Object> counts = new TreeMap<>();
+            for (TopicDelta topic : delta.topicsDelta().changedTopics().values()) {
+                for (String kind : List.of("partitionToElrElectionCount", "partitionToUncleanLeaderElectionCount")) {
+                    counts.put(topic.name() + " " + kind, FuzzBeside.call(topic, kind));
+                }
+            }
+            return beside.text(counts);
         });
         for (BrokerRegistration broker : delta.topicsDelta() == null ? List.<BrokerRegistration>of() : brokers) {
             beside.ask("told " + broker.id() + " " + number, () -> {

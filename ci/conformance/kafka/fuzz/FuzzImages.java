@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.metadata.RegisterControllerRecord;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.image.LocalReplicaChanges;
@@ -37,8 +38,12 @@ final class FuzzImages {
         records.add(controller);
         records.addAll(FuzzBeside.fences(brokers));
         int size = records.size() / PARTS + 1;
-        for (int from = 0; from < records.size(); from += size) {
-            askPart(from / size, records.subList(from, Math.min(records.size(), from + size)));
+        List<Integer> ends = new ArrayList<>(List.of(0));
+        for (int from = 0, end; from < records.size(); from = end) {
+            end = Math.min(records.size(), from + size);
+            while (end < records.size() && isChange(records.get(end - 1)) && isChange(records.get(end))) end++;
+            askPart(ends.size() - 1, records.subList(from, end));
+            ends.add(end);
         }
         beside.ask("image of a snapshot", () -> {
             RecordListWriter writer = new RecordListWriter();
@@ -50,10 +55,15 @@ final class FuzzImages {
         });
         beside.ask("image of a snapshot with less", () -> {
             MetadataDelta less = new MetadataDelta.Builder().setImage(image).build();
-            records.subList(0, Math.min(records.size(), size)).forEach(less::replay);
+            records.subList(0, ends.get(1)).forEach(less::replay);
             less.finishSnapshot();
             return whole(less.apply(MetadataProvenance.EMPTY));
         });
+    }
+
+    /** Such records of one request come in the order of ids that are drawn, so that no part ends between two. */
+    private static boolean isChange(ApiMessage record) {
+        return record instanceof PartitionChangeRecord;
     }
 
     private void askPart(int number, List<ApiMessage> part) {

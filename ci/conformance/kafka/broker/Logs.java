@@ -82,6 +82,7 @@ final class Logs {
         withLogs(true, Logs::leadFromUnknownDirectory);
         withLogs(false, Proposals::run);
         withLogs(false, Logs::leadAgain);
+        withLogs(false, Logs::endMove);
         withLogs(false, Contradiction::run);
         withLogs(false, Contradiction::runAgain);
     }
@@ -176,6 +177,22 @@ final class Logs {
         BrokerDriver.show("unknown-directory-hides-log", thrown);
     }
 
+    /** A leader whose future log is empty, and then has its records. */
+    private static void endMove(Logs logs) throws Exception {
+        Partition leader = logs.partition(null);
+        BrokerDriver.require(logs.lead(leader, Moves.SOURCE), "it leads");
+        logs.append();
+        logs.createFutureLog();
+        leader.maybeCreateFutureReplica(logs.target(), (place, of) -> Optional.empty(), Option.apply(Moves.TOPIC));
+        boolean early = leader.maybeReplaceCurrentWithFutureReplica();
+        leader.futureLocalLogOrException().appendAsFollower(
+            MemoryRecords.withRecords(0L, Compression.NONE, EPOCH, records()), EPOCH);
+        boolean level = leader.maybeReplaceCurrentWithFutureReplica();
+        BrokerDriver.show("future-log-waits-until-level", !early && level);
+        BrokerDriver.show("promoted-log-has-every-record",
+            logs.directory().equals(Moves.TARGET) && logs.end() == LENGTH && leader.futureLog().isEmpty());
+    }
+
     /** A leader with two followers leads two epochs later without a word of the epoch between. */
     private static void leadAgain(Logs logs) throws Exception {
         MetadataCache brokers = (MetadataCache) Proxy.newProxyInstance(Logs.class.getClassLoader(),
@@ -221,10 +238,14 @@ final class Logs {
         return partition.isLeader();
     }
 
-    private void append() throws IOException {
+    private static SimpleRecord[] records() {
         SimpleRecord[] records = new SimpleRecord[LENGTH];
         Arrays.setAll(records, n -> new SimpleRecord(new byte[] {(byte) n}));
-        manager.getLog(Moves.PARTITION).get().appendAsLeader(MemoryRecords.withRecords(Compression.NONE, records), 0);
+        return records;
+    }
+
+    private void append() throws IOException {
+        manager.getLog(Moves.PARTITION).get().appendAsLeader(MemoryRecords.withRecords(Compression.NONE, records()), 0);
         BrokerDriver.require(end() == LENGTH, "the log has its records");
     }
 

@@ -133,6 +133,13 @@ def test_the_list_minus_one_is_an_isr_member_only_on_lists() -> None:
     assert build_change(masked.partition, masked.target, masked.context, kafka.partition).isr == present(BrokerSet())
 
 
+def test_an_elr_member_waits_while_the_isr_has_a_member_that_may_not_lead() -> None:
+    """It is elected only once the ISR has no member at all."""
+    case = evolve(CALM, isr=[2], elr=[0], leader=NO_LEADER, acceptable=[0])
+    assert not change_of(wants_isr(case, [2])).leader.present
+    assert change_of(wants_isr(case, [])).leader.value == 0
+
+
 def built_twice(case: Case) -> tuple[Any, Partition, Any]:
     """A build under `fixed`, the partition after it, and a second build that wants that partition as it is."""
     made = as_lists(case)

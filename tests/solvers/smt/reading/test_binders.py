@@ -221,7 +221,14 @@ def ordered(o: Small) -> Any:
         all_of(o.s.at(a), o.s.at(b), a < b), o.w.at(a) <= o.w.at(b))))  # fmt: skip
 
 
+def asked_before(o: Small) -> Any:
+    """Whether members of one set have a key, unless the other has but one place: which is asked outside the claim."""
+    only = every(o.graph, lambda at: implies(o.u.at(at), at == o.p))
+    return every(o.graph, lambda at: implies(o.s.at(at), any_of(only, o.w.at(at) > 0)))
+
+
 CLAIMS: dict[str, Callable[[Small], Any]] = {
+    "asked before": asked_before,
     "not below": lambda o: any_of(o.s.at(o.p), every(o.graph, lambda at: at * 2 >= at)),
     "all": lambda o: every(o.graph, lambda at: implies(o.s.at(at), o.w.at(at) > 0)),
     "some": lambda o: some(o.graph, lambda at: all_of(o.s.at(at), o.w.at(at) == 2)),
@@ -276,6 +283,25 @@ def refuted(claim: Callable[[Small], Any]) -> bool:
     premises = premises_of(read, symbols, known)
     engine = EndlessEngine(premises, Effort(timeout=20), read, time.monotonic)
     return engine.refute([small.graph.constant(False)]).result == PROVEN
+
+
+@pytest.mark.parametrize(("asked", "core"), [
+    ("known", ("one",)), ("known far", ("one", "other")), ("known far follows", ("one", "other")), ("far", ("other",)),
+    ("follows", ("other",)),
+])  # fmt: skip
+def test_a_proof_names_what_it_rests_on(asked: str, core: tuple[str, ...]) -> None:
+    """What is assumed word by word is named where it proves a part of a claim, beside what proves the others."""
+    small, read = Small(), Z3Reader()
+    parts = {
+        "known": small.graph.lift(every(small.graph, lambda at: implies(small.s.at(at), small.w.at(at) > 0))),
+        "far": small.graph.lift(every(small.graph, lambda at: negate(small.u.at(at)))),
+        "follows": small.graph.lift(negate(small.u.at(1))),
+    }
+    known = {"one": small.graph.lift(all_of(parts["known"], small.s.at(0))), "other": parts["far"]}
+    symbols = [one.symbol for one in (small.s, small.u, small.w) if one.symbol is not None]
+    engine = EndlessEngine(premises_of(read, symbols, known), Effort(timeout=20), read, time.monotonic)
+    answer = engine.refute([parts[name] for name in asked.split()])
+    assert (answer.result, answer.core) == (PROVEN, core)
 
 
 def falls(o: Small, steps: int) -> Any:

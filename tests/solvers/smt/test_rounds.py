@@ -455,6 +455,28 @@ def test_nothing_is_assumed_that_may_not_be() -> None:
     assert of.answer([obligation], [])[0].result != PROVEN
 
 
+@frozen
+class Lamps:
+    """Which of two lamps are on."""
+
+    one: kc.Truth
+    other: kc.Truth
+
+
+@pytest.mark.parametrize("falls", [True, False])
+def test_what_a_step_makes_of_another_claim_rests_on_it(falls: bool) -> None:
+    """A lamp that is as another one was is on while that stays on, and falls with it; also where it alone is asked."""
+    system = kc.System(
+        name="lamps", summary="Two lamps.", layout=Lamps(kc.truth(), kc.truth()), initial=[Lamps(True, True)],
+        actions=[kc.Action("follow", lambda s: Lamps(s.other, kc.negate(falls)))], quiescent=lambda s: True,
+        properties=[kc.always("one", "it is on", lambda s: s.one), kc.always("other", "it is on", lambda s: s.other)],
+    )  # fmt: skip
+    for only in ([], ["one"]):
+        proof = prove(lambda: theory(system, system.setting()), effort=Effort(), clock=time.monotonic, only=only)
+        assert (proof.proven("one"), proof.proven("other")) == (not falls, not falls)
+        assert proof.support("one") == ([] if falls else ["other"])
+
+
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("guarded", [True, False])
 def test_only_a_field_that_stays_in_its_domain_is_proven_to(

@@ -110,6 +110,21 @@ def test_sets_of_two_owners_are_not_those_of_one() -> None:
     assert not kept_sets(with_others)
 
 
+@pytest.mark.parametrize("largest", [2, 3])
+def test_what_is_true_of_a_short_word_is_none_of_a_long_one(largest: int) -> None:
+    """A set that a word of an outer place shortens is not taken for one whose word is too small to."""
+    graph = Graph()
+    held = Words.of_state(graph, "held", 0, 1, truths=True)
+    small, word = Words.of_state(graph, "small", 0, 2), Words.of_state(graph, "word", 0, largest)
+
+    def size(words: Words, owner: Any, more: int) -> Any:
+        return cardinality(graph, lambda at: all_of(held.at(at), words.at(owner) <= at + more))
+
+    symbols = [one.symbol for one in (held, small, word) if one.symbol is not None]
+    goal = every(graph, lambda b: any_of(size(small, b, 0) == 7, size(word, b, 2) >= 1))
+    assert follows(graph, symbols, [graph.lift(held.at(0))], goal) == (largest == 2)
+
+
 def test_a_set_that_speaks_of_every_place_has_an_unknown_size() -> None:
     """Nothing is proven of a set whose members are said by a claim about every place, but that its size is a number."""
 

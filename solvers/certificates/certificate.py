@@ -141,7 +141,8 @@ class _Definition:
         given = self._questions.premises(name, (), within=False).truths
         own = ("argument: ", "guard: ")
         parts = {f"{name}, {part}": truth for part, truth in given.items() if part.startswith(own)}
-        parts |= {f"{name}, {part}": self._read.expression(term) for part, term in self._questions.bounds(kind).items()}
+        bounds = self._questions.bounds(kind, there=True)
+        parts |= {f"{name}, {part}": self._read.expression(term) for part, term in bounds.items()}
         yield from self._truths(parts)
         effects = [f"{name}, next: {field.name}" for field in self._fields]
         ends = [*kind.after, *(field.term for field in self._fields[len(kind.after) :])]

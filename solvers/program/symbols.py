@@ -22,10 +22,11 @@ from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 
 
-def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
+def in_domain(word: Term, domain: Domain, or_capped: bool = False, there: bool = False) -> Term:
     """The truth that a word of a state is in its domain; of what stands for a sequence, that all its words are.
 
-    With `or_capped` it may also be beyond a declared cap: then it is false of faults alone.
+    With `or_capped` it may also be beyond a declared cap: then it is false of faults alone. With `there` nothing is
+    said of words at places that are none of a map's: no step is left out for these.
     """
     graph = word.graph
     if isinstance(domain, Endless) and domain.truths:
@@ -36,7 +37,9 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
 
     def within(*at: Word) -> Truth:
         in_time = True if open_above else word <= domain.hi
-        return all_of(word >= domain.lo, in_time, number is None or is_below(word, domain.lo, number, at, of))
+        beyond = [negate(is_one_of(place, count)) for place, count in zip(at, of, strict=True)] if there else []
+        below_number = number is None or is_below(word, domain.lo, number, at, of)
+        return any_of(all_of(word >= domain.lo, in_time, below_number), *beyond)
 
     return graph.lift(_at_every_place(graph, len(of), within))
 

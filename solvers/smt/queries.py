@@ -125,7 +125,7 @@ class Questions:
         terms = {PREMISE + name: state_truths[name] for name in assumed}
         terms |= {f"argument: {name}": term for name, term in kind.allowed.items()}
         terms |= {f"guard: {name}": t for name, t in kind.guard.items() if t is not t.graph.constant(True)}
-        terms |= self.bounds(kind) if within else {}
+        terms |= self.bounds(kind, there=True) if within else {}
         truths |= {name: read.expression(term) for name, term in terms.items()}
         names = (*program.state, *kind.variables)
         return Premises(truths, tuple(map(read.expression, names)), names, len(program.state), terms)
@@ -223,14 +223,16 @@ class Questions:
         """Whether an action might take a field beyond a declared cap."""
         return any(cap_of(self.subject.program.layout.slots[i].domain) for i in self._kinds[action].unchecked)
 
-    def bounds(self, kind: Kind, or_capped: bool = False) -> dict[str, Term]:
+    def bounds(self, kind: Kind, or_capped: bool = False, there: bool = False) -> dict[str, Term]:
         """Fields that the action might take out of their domain stay there; such a step is not taken.
 
-        With `or_capped` they may go beyond a declared cap.
+        With `or_capped` they may go beyond a declared cap; with `there` only what is there has to stay.
         """
         layout, after = self.subject.program.layout, kind.after
         unchecked = [(layout.slots[i], after[i]) for i in kind.unchecked]
-        return {f"{BOUND}{layout.name(slot.path)}": in_domain(term, slot.domain, or_capped) for slot, term in unchecked}
+        names = [f"{BOUND}{layout.name(slot.path)}" for slot, _ in unchecked]
+        truths = [in_domain(term, slot.domain, or_capped, there) for slot, term in unchecked]
+        return dict(zip(names, truths, strict=True))
 
 
 Clock = Callable[[], float]

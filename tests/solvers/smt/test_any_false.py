@@ -104,6 +104,7 @@ FALSE: dict[str, tuple[str, Callable[[Hall], Any], int, int]] = {
         kc.negate(s.inside.keep(s.gone).is_empty())), 2, 2),
     "somebody is here": ("join", lambda s: kc.some(guests(s), lambda y: y >= 0), 0, 0),
     "one is the last": ("join", lambda s: kc.some(guests(s), lambda x: is_last(s, x)), 0, 0),
+    "a second is there": ("join", lambda s: kc.get(s.marks, 1, otherwise=2) <= 1, 1, 1),
     "each has a next": ("join", lambda s: kc.each(guests(s), lambda x: kc.some(guests(s), lambda y: y > x)), 2, 1),
     "beyond is one": ("go", lambda s: kc.get(s.marks, s.at + 1, otherwise=2) <= 1, 2, 2),
     "three at most": ("join", lambda s: kc.each(guests(s), lambda a: kc.each(guests(s), lambda b: kc.each(

@@ -201,3 +201,29 @@ def test_a_cap_is_kept_where_each_of_any_number_has_it(cap: str) -> None:
     proof = prove(lambda: of, effort=Effort(timeout=30), clock=time.monotonic)
     assert proof.bounded() == ["levels"]
     assert (proof.proven("below-six"), proof.faults()) == ((True, []) if cap else (False, ["levels"]))
+
+
+@frozen
+class Shelves:
+    """A level for each of some shelves, another that is higher, and whether one was copied."""
+
+    low: Any
+    high: Any
+    copied: kc.Truth
+
+
+def test_a_copy_of_nothing_goes_beyond_no_cap() -> None:
+    """Where there is no shelf no level is too high, whatever provers read there: the step is taken."""
+    shelves = kc.System(
+        name="shelves", summary="Shelves of which one is copied.", scopes={"default": {"shelves": 1}},
+        bounds=[kc.Bound("shelves", 0, 3, "number of shelves", takes_any=True)], quiescent=lambda s: True,
+        layout=lambda setting: Shelves(
+            *(kc.map_below(setting["shelves"], kc.ints(5 * row, 5 * row + 3, cap="low ones")) for row in range(2)),
+            kc.truth()),
+        initial=lambda setting: [kc.all_where(lambda s: {"nothing is copied": kc.negate(s.copied)})],
+        actions=[kc.Action("copy", lambda s: evolve(s, low=s.high, copied=True))],
+        properties=[kc.always("never", "nothing is copied", lambda s: kc.negate(s.copied))],
+    )  # fmt: skip
+    assert kc.explore(shelves, shelves=0, cache=False).refuted == ("never",)
+    of = any_theory(shelves)
+    assert not prove(lambda: of, effort=Effort(timeout=30), clock=time.monotonic).proven("never")

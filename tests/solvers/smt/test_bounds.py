@@ -221,6 +221,16 @@ def test_fields_are_shown_to_stay_once_more_when_an_invariant_falls() -> None:
     assert not proof.proven("kept")
 
 
+def test_a_cap_is_told_that_only_a_fallen_invariant_kept() -> None:
+    """A proof that leaves steps out does not say that it leaves out none, though these seemed impossible at first."""
+    low = Property("low", "always", "It is low.", lambda s: s.capped <= 2)
+    properties = [low, *LEAK.properties(LEAK.setting())[1:]]
+    rise = Action("rise", lambda s: Pair(s.capped + 1, s.other, s.left))
+    rising = evolve(LEAK, actions=lambda setting: [rise], properties=lambda setting: properties)
+    proof = prove(lambda: theory_of(rising), effort=EFFORT, clock=time.monotonic)
+    assert (proof.unproven, proof.proven("kept"), proof.bounded()) == (("low",), True, ["capped"])
+
+
 @pytest.mark.parametrize(
     ("system", "faults", "caps"), [(UNCAPPED, ["level"], 0), (CAPPED, [], 1), (DRAINED, ["level"], 1)]
 )

@@ -463,16 +463,27 @@ class Lamps:
     other: kc.Truth
 
 
+def lit(initial: Sequence[Lamps], follow: Callable[[Lamps], Lamps], *only: str) -> Proof:
+    """The proof that both lamps are on, or those that are asked for and what they rest on."""
+    system = kc.System(
+        name="lamps", summary="Two lamps.", layout=Lamps(kc.truth(), kc.truth()), initial=initial,
+        actions=[kc.Action("follow", follow)], quiescent=lambda s: True,
+        properties=[kc.always("one", "it is on", lambda s: s.one), kc.always("other", "it is on", lambda s: s.other)],
+    )  # fmt: skip
+    return prove(lambda: theory(system, system.setting()), effort=Effort(), clock=time.monotonic, only=only)
+
+
+def test_each_initial_state_is_asked() -> None:
+    """A claim that the first has, and not the last, is not proven; nor one that the last has alone."""
+    proof = lit([Lamps(True, False), Lamps(True, True), Lamps(False, True)], lambda s: s)
+    assert (proof.proven("one"), proof.proven("other")) == (False, False)
+
+
 @pytest.mark.parametrize("falls", [True, False])
 def test_what_a_step_makes_of_another_claim_rests_on_it(falls: bool) -> None:
     """A lamp that is as another one was is on while that stays on, and falls with it; also where it alone is asked."""
-    system = kc.System(
-        name="lamps", summary="Two lamps.", layout=Lamps(kc.truth(), kc.truth()), initial=[Lamps(True, True)],
-        actions=[kc.Action("follow", lambda s: Lamps(s.other, kc.negate(falls)))], quiescent=lambda s: True,
-        properties=[kc.always("one", "it is on", lambda s: s.one), kc.always("other", "it is on", lambda s: s.other)],
-    )  # fmt: skip
-    for only in ([], ["one"]):
-        proof = prove(lambda: theory(system, system.setting()), effort=Effort(), clock=time.monotonic, only=only)
+    for only in ((), ("one",)):
+        proof = lit([Lamps(True, True)], lambda s: Lamps(s.other, kc.negate(falls)), *only)
         assert (proof.proven("one"), proof.proven("other")) == (not falls, not falls)
         assert proof.support("one") == ([] if falls else ["other"])
 

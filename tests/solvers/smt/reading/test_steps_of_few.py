@@ -97,6 +97,8 @@ def refused(of: Theory, step: Any, before: Interpretation) -> list[str]:
     said |= {f"guard: {name}": term for name, term in kind.guard.items()}
     listed = {name: values for name, values in kind.action.parameters.items() if not isinstance(values, Family)}
     strange = [f"argument: {name}" for name, values in listed.items() if step.arguments[name] not in values]
+    words = [one for one in kind.variables if not one.is_truth and one.op != "sequence"]
+    strange += [f"argument: {one.value}" for one in words if not one.lo <= before.value(one) <= one.hi]
     return [*strange, *(name for name, term in said.items() if not before.value(term)), *outside(of, before)]
 
 

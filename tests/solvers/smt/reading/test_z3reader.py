@@ -313,6 +313,11 @@ def test_a_set_may_leave_its_domain() -> None:
     made = system(lambda s: every_key(s, s.chosen), beyond)
     assert prove(made) != "holds"
     assert prove(made, n=2, m=2) == "incomplete"
+
+    def unmoved(s: Any) -> Any:
+        return kc.each(kc.keys(s.others), lambda k: kc.get(s.others, k) == 0)
+
+    assert (prove(system(unmoved)), prove(system(unmoved, beyond))) == ("holds", "incomplete")
     assert prove(system(lambda s: every_key(s, s.chosen))) == "holds"
 
 

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.controller.partitions import AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import Action, Conjuncts, Property, ScopeError, Setting, Step, System
 from kraftcheck.model.language.terms import Truth
@@ -476,3 +476,22 @@ def test_nobody_hears_of_what_was_not_committed(rules: str, answer: int) -> None
     after = steps["lose_alter_partition"].effect(state)
     assert after.controller == state.controller
     assert after.brokers[0].answer == answer
+
+
+@pytest.mark.parametrize(("target", "epoch", "answer"), [([0, 2], 1, NONE), ([0, 1, 2], 0, ACCEPTED)])
+def test_an_answer_of_another_leader_epoch_is_ignored(target: list[int], epoch: int, answer: int) -> None:
+    """Where the ISR that a leader asks for ends a reassignment that drops a replica, it hears of that as metadata."""
+    bounds = {"brokers": 3, "replication": 2, "reassignments": 1}
+    setting = REPLICATION.setting("tiny", bounds, rules=parse("fixed"))
+    steps = {action.name: action for action in unsettled_actions(setting)}
+
+    def take(state: Replication, name: str, **arguments: Any) -> Replication:
+        assert steps[name].enabled(state, arguments)
+        after: Replication = steps[name].outcome(state, arguments).state
+        return after
+
+    state = take(REPLICATION.initial(setting)[0], "reassign", target=Replicas.of(target, 3))
+    state = take(state, "apply_metadata", broker=0, epoch=0)
+    state = take(take(state, "fetch", follower=2, leader=0, received=0), "propose_expand", broker=0, follower=2)
+    after = take(state, "alter_partition")
+    assert ([*after.controller.replicas], after.leader_epoch, after.brokers[0].answer) == (target, epoch, answer)

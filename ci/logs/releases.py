@@ -11,7 +11,7 @@ from kraftcheck.solvers.logs.explain.state import State
 
 NEWEST_LEVELS = {
     "3.9.2": 21, "4.0.0": 25, "4.0.1": 25, "4.0.2": 25, "4.1.0": 27, "4.1.1": 27, "4.1.2": 27, "4.2.0": 29, "4.2.1": 29,
-    "4.3.0": 30, "4.3.1": 30, "4.4.0": 33,
+    "4.2.2": 29, "4.3.0": 30, "4.3.1": 30, "4.4.0": 33,
 }  # fmt: skip
 """The newest metadata version in production of each release that has a preset, oldest release first."""
 

@@ -85,6 +85,7 @@ class DirectoryRules:
     promoted_log_stays_closed: bool = False
     duplicate_log_stops_start: bool = False
     reported_while_in_flight: bool = False
+    second_reported_while_in_flight: bool = False
     alter_partition_ignores_directories: bool = False
     unknown_directory_hides_log: bool = False
     unassigned_fills_while_offline: bool = False

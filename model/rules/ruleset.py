@@ -98,7 +98,7 @@ GROUP_OF: Mapping[str, str] = {choice.name: name for name, group in GROUPS.items
 """The group of each choice."""
 
 _RELEASED = (
-    "3.9.2", "4.0.0", "4.0.1", "4.0.2", "4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0",
+    "3.9.2", "4.0.0", "4.0.1", "4.0.2", "4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.2.2", "4.3.0", "4.3.1", "4.4.0",
 )  # fmt: skip
 _IN_ORDER = ("3.9", "4.0", "4.1", *_RELEASED)
 NEWEST = f"kafka-{_RELEASED[-1]}"  # the newest release that is known

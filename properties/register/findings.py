@@ -72,9 +72,6 @@ class Finding:
     # what no live cluster has shown of it in the newest release, and why; empty where one shows all, or none was tried
     not_live: str = ""
     hidden: str = ""  # what keeps a release from the steps, where they were searched with other defects fixed
-    # the first release whose classes have it as they read, where the rules of earlier ones, which were read elsewhere,
-    # show it too; empty where rules and classes agree
-    since: str = ""
     # the cases of a broker's classes that show it, where no event of the controller alone does
     broker_cases: tuple[str, ...] = ()
     untested: str = ""  # why no JUnit test shows it; empty where there is one, or no release that is new enough has it

@@ -15,6 +15,7 @@ from kraftcheck.ci.conformance.findings.causes import CELLS, WHOLE
 from kraftcheck.ci.conformance.findings.pairs import choices, needed, recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN, newest_of_lines
+from kraftcheck.ci.conformance.kafka.cases import OLDER
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.model.rules.ruleset import MENDED, NEWEST, variants
@@ -37,9 +38,9 @@ The column likely says what it takes beside the needs. {likely}.
 
 Known defects of other parts are [below](#known-defects-beside-these).
 
-The newest releases of their lines that were asked: {asked}. Of a release that is not named nothing is said: 4.2.2
-is out and was not asked. Rules of brokers were read in the source of October 2024, and classes of brokers were asked of
-{newest} alone.
+The newest releases of their lines that were asked: {asked}. Of a release that is not named nothing is
+said. Rules of brokers were read in the source of October 2024, and classes of brokers were asked of {newest}, those of
+heartbeats of {older} too.
 """
 
 TAIL = """## How they were found
@@ -99,7 +100,8 @@ def page() -> str:
     newest = known_versions()[-1]
     likely = "; ".join(f"{name}: {meaning}" for name, meaning in LIKELIHOODS.items()).capitalize()
     asked = ", ".join(newest_of_lines(known_versions()))
-    lines = [HEAD.format(newest=newest, legend=LEGEND[0].upper() + LEGEND[1:], likely=likely, asked=asked)]
+    told = {"newest": newest, "legend": LEGEND[0].upper() + LEGEND[1:], "likely": likely, "asked": asked}
+    lines = [HEAD.format(**told, older=", ".join(OLDER))]
     for heading, those in headed():
         lines += [f"## {heading}\n", f"| finding | {newest} | likely | releases | reported |\n|---|---|---|---|---|"]
         for finding in those:

@@ -20,7 +20,7 @@ does the steps through Kafka's own clients, and measures what came of it. "Shown
 python -m kraftcheck.ci.conformance.findings.live NAME --kafka VERSION
 ```
 
-The exit code is 0 where the finding is shown and 12 where it is not. Nightly tests run each on the newest release.
+The exit code is 0 where the finding is shown and 23 where it is not. Nightly tests run each on the newest release.
 
 ## The clusters
 

@@ -24,8 +24,8 @@ from kraftcheck.ci.conformance.findings.search import (
     write_rows,
 )
 from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.cases import OLDER, broker_answers
 from kraftcheck.ci.conformance.kafka.cases import RELEASES as BROKER_RELEASES
-from kraftcheck.ci.conformance.kafka.cases import broker_answers
 from kraftcheck.ci.conformance.kafka.drivers import PASSES, DriverError, run_tests
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name, description, test_source
@@ -73,10 +73,10 @@ def ask(build: Build, searches: Sequence[ReleaseSearch]) -> Mapping[str, str]:
 def _of_brokers(build: Build, searches: Sequence[ReleaseSearch]) -> dict[str, bool]:
     """Whether a broker's classes do what every case of a finding says, by finding; of releases that the driver fits."""
     cases = {search.finding.id: search.finding.broker_cases for search in searches if search.finding.broker_cases}
-    if not cases or build.first or build.like not in BROKER_RELEASES:
+    if not cases or build.first or build.like not in (*BROKER_RELEASES, *OLDER):
         return {}
     answers = broker_answers(build.like)
-    return {name: all(answers[case] for case in named) for name, named in cases.items()}
+    return {name: all(map(answers.get, named)) for name, named in cases.items() if answers.keys() >= {*named}}
 
 
 def observe(

@@ -1,6 +1,6 @@
 """Run a finding's scenario on a live cluster: `python -m kraftcheck.ci.conformance.findings.live NAME --kafka 4.4.0`.
 
-The exit code is 0 where the finding is shown, 12 where it is not, 2 where the release or a program is missing, and 1
+The exit code is 0 where the finding is shown, 23 where it is not, 2 where the release or a program is missing, and 1
 where the cluster fails before anything can be measured. A run takes one to five minutes. What was observed is in a file
 that pages are made from, one entry a scenario and release.
 """
@@ -73,7 +73,7 @@ def play(scenario: Scenario, version: str, home: Path | None = None) -> Outcome:
         return scenario.run(cluster)
 
 
-IS_SHOWN, IS_NOT_SHOWN, FAILED, REFUSED = 0, 12, 1, 2  # exit codes
+IS_SHOWN, IS_NOT_SHOWN, FAILED, REFUSED = 0, 23, 1, 2  # exit codes
 
 
 @click.command()

@@ -10,7 +10,7 @@ from typing import Any
 
 from kraftcheck.ci.conformance.findings import search
 from kraftcheck.ci.conformance.findings.causes import LINES, record
-from kraftcheck.ci.conformance.findings.junit_tests import PLACE, retraced, with_tests
+from kraftcheck.ci.conformance.findings.junit_tests import PLACE, retraced, source, with_tests
 from kraftcheck.ci.conformance.findings.live import SCENARIOS, SHOWN, Observation, observations
 from kraftcheck.ci.conformance.findings.scenario import in_words as cluster
 from kraftcheck.ci.conformance.findings.search import (
@@ -43,11 +43,17 @@ SETTINGS = {
 }  # fmt: skip
 """The bounds of a search that a cluster has too, in words; its first state says the others."""
 
+COMMANDS = (
+    "Commands lack --bootstrap-server, topic and partition. A step without one is a broker's or the controller's own: "
+    "no command makes it come just then."
+)
+"""What a page says of the commands of its steps."""
+
 RESIGNS = "controller-stays"  # the property whose last step is the resignation
 METHOD = re.compile(r"[A-Z]\w+\.[a-z]\w+")  # a method as findings name it
 
 LEGEND = (
-    f"{LIVE}: shown on a cluster of the release; {CLASSES}: the controller's classes take the steps of the trace; "
+    f"{LIVE}: shown on a cluster of the release; {CLASSES}: the controller's classes take its steps of the trace; "
     f"{ONE_CLASS}: one class of its brokers does what the page says that it was asked; {RULES}: the rules of the "
     f"release show it, and its classes were not asked; {ABSENT}: its rules do not show it"
 )
@@ -65,7 +71,9 @@ ASKED = ("partition", "controller")
 UNASKED = "by rules that were read in the source of October 2024, with no class of theirs asked:"
 """In place of `by its rules`, of a release whose brokers nobody has asked."""
 
-EVENTS: Mapping[str, Mapping[str, str]] = content(__package__, "events.toml")
+_WORDS: Mapping[str, Mapping[str, str]] = content(__package__, "events.toml")
+BY_HAND = _WORDS["by-hand"]  # the commands by which an operator takes a step, by the name of its event
+EVENTS: Mapping[str, Mapping[str, str]] = {key: told for key, told in _WORDS.items() if told is not BY_HAND}
 """What each event is in Kafka's words, by system and name; `every` has those that are the same everywhere."""
 
 Link = Callable[[Reference], str]  # writes what a citation leads to as Markdown
@@ -86,7 +94,14 @@ def in_words(system: str, event: str, to: str = "", did: str = "") -> str:
     told = {key: {"True": "yes", "False": "no"}.get(value, value) for key, value in arguments.items()}
     if "directory" in told:
         told["directory"] = local_name(int(told["directory"]))
-    return EVENTS[told_in(system, name)][name].format(**told, to=to, did=did)
+    return EVENTS[told_in(system, name)][name].format(**told, to=f" {to}" if to else "", did=did)
+
+
+def by_hand(event: str, to: str) -> str:
+    """The command by which an operator does a step, as a sentence; empty for what is not an operator's."""
+    name, arguments = _read(event)
+    command = BY_HAND.get(name, "").format(**arguments, to={"on": "true", "off": "false"}[to])
+    return f" By hand: {command}." if command else ""
 
 
 def _read(event: str) -> tuple[str, dict[str, str]]:
@@ -143,9 +158,7 @@ def _recorded() -> tuple[Mapping[tuple[str, str], Evidence], Mapping[tuple[str, 
 def words(finding: Finding) -> dict[str, str]:
     """The strongest that shows a finding, by release."""
     rows, live = recorded_of(finding)
-    shown = {release: word(finding, row, live.get(release)) for release, row in rows.items()}
-    before = [*shown][: [*shown].index(finding.since) if finding.since else 0]
-    return {**shown, **dict.fromkeys(before, ABSENT)}
+    return {release: word(finding, row, live.get(release)) for release, row in rows.items()}
 
 
 def releases(finding: Finding) -> str:
@@ -156,7 +169,6 @@ def releases(finding: Finding) -> str:
         full[ABSENT] = (
             f"no trace in the only scope that was searched, {finding.search.system} {finding.search.scope}, of"
         )
-    full[ABSENT] = "as their classes read, not in" if finding.since else full[ABSENT]
     parts = [f"{text} {', '.join(those)}" for one, text in full.items()
              if (those := [release for release, found in shown.items() if found == one])]  # fmt: skip
     told = "; ".join(parts)
@@ -201,9 +213,9 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
     sources = references(finding.source, shown[-1].release if shown else known_versions()[-1])
     yield f"**Where.** {', '.join(link(one) for one in sources if one.target.startswith('https:'))}\n"
     yield f"**Reported.** {_reported(finding, link)}\n"
-    yield from _broken(finding)
     if finding.search is not None:
         yield from _again(finding, finding.search, shown[-1])
+    yield from _broken(finding)
     yield _test(finding)
     if own := [link(one) for one in sources if not one.target.startswith("https:")]:
         yield f"\nMore of it here: {', '.join(own)}; `kraftcheck where {finding.id}` shows its rules."
@@ -252,15 +264,15 @@ def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
     )
     yield f"{tell('At the start', states[0]).strip()}\n".lstrip()
     for number, (event, before, after) in enumerate(zip(shown.events, states, states[1:], strict=False), 1):
-        is_on = getattr(_partition(after), "unclean_election", False)
+        to = "on" if getattr(_partition(after), "unclean_election", False) else "off"
         resigns = " The controller resigns." if number == shown.steps and broken == RESIGNS else ""
-        told = in_words(chosen.system.name, event, " on" if is_on else " off", did(event, before, after))
-        yield f"{number}. {told}{_committed(before, after)}{resigns}"
+        told = in_words(chosen.system.name, event, to, did(event, before, after))
+        yield f"{number}. {told}{_committed(before, after)}{resigns}{by_hand(event, to)}"
     if shown.for_ever is not None:
         yield f"\n{for_ever(shown).capitalize()}."
     if at_end := tell("At the end", states[-1]):
         yield f"\n{at_end.strip()}"
-    yield ""
+    yield f"\n{COMMANDS}\n"
 
 
 def _searched(finding: Finding, shown: Evidence) -> str:
@@ -268,8 +280,9 @@ def _searched(finding: Finding, shown: Evidence) -> str:
     release, narrow = f"kafka-{shown.release}", sorted(FINDINGS, key=lambda one: len(one.switches))[::-1]
     owners = {name: one.id for one in narrow for name in one.switches}
     fixed = [name for name in search.wanted(finding).without if without(release, (name,)) != release]
-    named = ", ".join(dict.fromkeys(f"`{owners.get(name, name)}`" for name in fixed))
-    hiding = f" with {named} fixed, as the same promise breaks in another way by these" if fixed else ""
+    named = [*dict.fromkeys(f"`{owners.get(name, name)}`" for name in fixed)]
+    breaks = "which breaks" if len(named) == 1 else "which break"
+    hiding = f" with {', '.join(named)} fixed, {breaks} the same promise in another way" if fixed else ""
     return f"by the rules of {shown.release}{hiding}"
 
 
@@ -417,5 +430,14 @@ def _again(finding: Finding, place: FindingSearch, shown: Evidence) -> Iterator[
 def _test(finding: Finding) -> str:
     """The JUnit test in the repository, or why there is none."""
     if finding in with_tests():
-        return f"**Test.** `{PLACE}/{class_name(finding.id)}.java` passes where the defect is, and fails without it."
+        told = f"**Test.** `{PLACE}/{class_name(finding.id)}.java` passes where the defect is, and fails without it."
+        return told if finding.broker_cases else f"{told} {_taken(finding)}"
     return f"**Test.** None. {finding.untested or 'The newest release does not have it.'}"
+
+
+def _taken(finding: Finding) -> str:
+    """How many of its steps a test takes on the controller's classes."""
+    taken, steps = source(finding).count("managers.act("), len(_recorded()[0][finding.id, known_versions()[-1]].events)
+    return (
+        f"It takes {taken} of the {steps} steps; brokers take the others." if taken < steps else "It takes each step."
+    )

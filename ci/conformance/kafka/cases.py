@@ -17,8 +17,10 @@ from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, program
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.register import content
 
+OF_HEARTBEATS = "BrokerLifecycleManager"  # the class that reports directories by heartbeats
 TIMEOUT = 120  # seconds that a driver may take
 RELEASES = ("4.4.0",)  # the releases whose classes have the constructors that the driver of a broker calls
+OLDER = ("4.0.2", "4.1.2", "4.2.2", "4.3.1")  # those that are asked about heartbeats alone
 
 
 @frozen
@@ -44,13 +46,16 @@ LATE_REPLIES = {
 def broker_answers(version: str) -> dict[str, bool]:
     """For each of `CASES` whether the class of a release, one of `RELEASES`, does what the case says.
 
+    Of one of `OLDER` the cases that ask `BrokerLifecycleManager`.
+
     Raises:
         Refusal: for another release, or where jars, Java, Maven or the network are missing.
         DriverError: when the driver answers otherwise than with all cases.
     """
-    if version not in RELEASES:
-        raise Refusal(f"the broker of Kafka {version} cannot be asked; one of {', '.join(RELEASES)} can")
-    answers = _answers(version, BROKER, BROKERS_PACKAGE, CASES)
+    if version not in (*RELEASES, *OLDER):
+        raise Refusal(f"the broker of Kafka {version} cannot be asked; one of {', '.join((*OLDER, *RELEASES))} can")
+    asked = {name: case for name, case in CASES.items() if version in RELEASES or case.asked == OF_HEARTBEATS}
+    answers = _answers(version, BROKER, BROKERS_PACKAGE, asked)
     if not {"true", "false"}.issuperset(answers.values()):
         raise DriverError(f"the broker of {version} answered {answers}")
     return {case: answer == "true" for case, answer in answers.items()}

@@ -148,6 +148,9 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
     managers = tuple(f"managers/{part}" for part in ("TourDriver", ROWS, "ControlManagers", f"TourRelease{line}"))
     broker = (BROKER, "Controller", "Heartbeats", "Assignments", "Moves", "Logs", "Proposals", "Contradiction",
               "GrantingController", "Activation")  # fmt: skip
+    scala = ("older/BrokerLifecycleManager",) * (build.like < "4.3")
+    of_heartbeats = (f"older/{BROKER}", "Controller", "Heartbeats", *scala)
+    of_brokers = (*(f"broker/{part}" for part in broker), *managers)
     names = {
         TOUR: managers,
         FUZZ: (
@@ -161,7 +164,7 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
         ),
         IMAGES: (f"tour/{IMAGES}", f"managers/{ROWS}"),
         CHECKS: (f"change/{CHECKS}", f"managers/{ROWS}"),
-        BROKER: (*(f"broker/{part}" for part in broker), *managers),
+        BROKER: tuple(f"broker/{part}" for part in of_heartbeats) if build.like < "4.4" else of_brokers,
         FETCHER: ("fetcher/FetcherDriver", f"fetcher/FetcherRelease{'40' if build.like.startswith('4.0.') else '41'}"),
     }[name]
     return tuple(FOLDER / f"{file}.java" for file in names)

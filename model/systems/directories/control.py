@@ -111,7 +111,9 @@ class Control:
     def may_report_late(self, state: Placement, broker: Word, slot: Word) -> Conjuncts:
         """A heartbeat is in flight while a directory fails."""
         host = state.host(broker)
+        has_failed = negate(host.failed.is_empty())
         return {
+            **({} if self.rules.directories.reported_while_in_flight else {"another has failed": has_failed}),
             "broker runs": all_of(host.up, state.controller.registered.has(broker)),
             "disk works": host.disks.has(slot),
             "another works too": host.disks.size() > 1,
@@ -119,7 +121,8 @@ class Control:
         }
 
     @rule("directory-failure.in-flight-is-not-reported",
-          source="B16; BrokerLifecycleManager.propagateDirectoryFailure", switches=("reported-while-in-flight",),
+          source="B16; BrokerLifecycleManager.propagateDirectoryFailure",
+          switches=("reported-while-in-flight", "second-reported-while-in-flight"),
           says="A directory that fails while a heartbeat is in flight is not reported by that heartbeat.")  # fmt: skip
     def report_late(self, state: Placement, broker: Word, slot: Word) -> Outcome:
         """B16: the reply marks the new failure as reported, although the heartbeat did not carry it."""

@@ -468,9 +468,10 @@ def _failures(setting: Setting, process: Process, control: Control, slots: Param
     each, listed = {"broker": slots["broker"]}, []
     if setting["failures"]:
         listed.append(Action("fail_directory", process.fail, process.may_fail, slots, "handleLogDirFailure"))
-        if setting.rules.directories.reported_while_in_flight:
+        rules = setting.rules.directories
+        if rules.reported_while_in_flight or (rules.second_reported_while_in_flight and setting["directories"] > 2):
             listed.append(Action("fail_while_reporting", control.report_late, control.may_report_late, slots, "B16"))
-        if setting.rules.directories.failure_reported_once:
+        if rules.failure_reported_once:
             listed.append(Action("lose_report", control.lose_report, control.may_report, each, "catalogue 46"))
     if setting["crashes"]:
         listed.append(Action("crash", process.crash, process.may_crash, each, "power failure"))

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kraftcheck.ci.conformance.kafka.cases import CASES, LATE_REPLIES, RELEASES, broker_answers, late_replies, main
+from kraftcheck.ci.conformance.kafka.cases import (
+    CASES,
+    LATE_REPLIES,
+    OLDER,
+    RELEASES,
+    broker_answers,
+    late_replies,
+    main,
+)
 from kraftcheck.model.rules.ruleset import parse
 
 pytestmark = pytest.mark.xdist_group("kafka")
@@ -23,6 +31,16 @@ def test_a_reply_of_an_earlier_epoch(release: str) -> None:
 def test_a_broker_does_as_the_entries_say(release: str) -> None:
     """Each entry that is asked of a broker's classes is so in the release, and each answer beside one is right."""
     assert broker_answers(release) == dict.fromkeys(CASES, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", OLDER)
+def test_from_4_3_on_a_first_failure_in_flight_counts_too(release: str) -> None:
+    """Before 4.3 only a second failed directory counts as reported by a heartbeat under way, as presets say."""
+    answers, rules = broker_answers(release), parse(f"kafka-{release}").directories
+    assert answers["second-failure-in-flight-counts-as-reported"]
+    first = answers["failure-in-flight-counts-as-reported"]
+    assert (rules.reported_while_in_flight, rules.second_reported_while_in_flight) == (first, not first)
 
 
 def test_no_release_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

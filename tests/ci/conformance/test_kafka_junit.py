@@ -41,7 +41,7 @@ BY_NIGHT: Mapping[str, Mapping[str, str]] = {
     "4.0.2": {"B2": PASSES, "B4": PASSES, "B7": PASSES, "B10": "leader", "B10-4.4.0": "replicas"},
     "4.1.0": {"B1": "leader", "B2": PASSES, "B4": PASSES, "B5-4.0.2": PASSES, "B7": PASSES, "B10-4.4.0": "replicas"},
     "4.1.2": {"B5-4.0.2": "last_known_elr", "B10-4.4.0": "replicas"},
-    **dict.fromkeys(("4.1.1", "4.2.0", "4.2.1"), OF_4_1_1),
+    **dict.fromkeys(("4.1.1", "4.2.0", "4.2.1", "4.2.2"), OF_4_1_1),
     **dict.fromkeys(("4.3.0", "4.3.1", "4.4.0"), OF_4_3),
 }
 

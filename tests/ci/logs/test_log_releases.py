@@ -49,8 +49,8 @@ def test_every_release_with_a_preset_has_a_level_and_the_other_way_round() -> No
 @pytest.mark.parametrize(
     ("level", "preset"),
     [
-        (21, "3.9.2"), (22, "4.0.2"), (25, "4.0.2"), (26, "4.1.2"), (27, "4.1.2"), (28, "4.2.1"),
-        (29, "4.2.1"), (30, "4.3.1"), (31, "4.4.0"), (33, "4.4.0"), (34, "4.4.0"), (None, "4.4.0"),
+        (21, "3.9.2"), (22, "4.0.2"), (25, "4.0.2"), (26, "4.1.2"), (27, "4.1.2"), (28, "4.2.2"),
+        (29, "4.2.2"), (30, "4.3.1"), (31, "4.4.0"), (33, "4.4.0"), (34, "4.4.0"), (None, "4.4.0"),
     ],
 )  # fmt: skip
 def test_the_oldest_line_that_supports_a_level_is_taken(level: int | None, preset: str) -> None:

@@ -74,7 +74,7 @@ def test_variants_apply_in_order(name: str, switches: list[tuple[str, bool]]) ->
     [
         ("kafka-5.0", "unknown rule set 'kafka-5.0'; did you mean kafka-4.0"),
         ("fxied", "unknown rule set 'fxied'; did you mean fixed?"),
-        ("", "unknown rule set ''; there are 18, such as fixed, kafka-3.9, kafka-3.9.2; `kraftcheck list` shows all"),
+        ("", "unknown rule set ''; there are 19, such as fixed, kafka-3.9, kafka-3.9.2; `kraftcheck list` shows all"),
         ("kafka-4.0+assignment-clear-elr", "unknown variant 'assignment-clear-elr' in .*mean assignment-clears-elr"),
         ("fixed+", "unknown variant '' in 'fixed\\+'; there are .*; `kraftcheck list --variants` shows all"),
         ("fixed-elr", "unknown variant 'elr' in 'fixed-elr'"),
@@ -139,14 +139,14 @@ def test_presets_of_releases_mend_step_by_step() -> None:
     mended = {"stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr"}
     assert changed("kafka-3.9.2", "kafka-3.9") == set()
     assert changed("kafka-3.9.2", "kafka-4.0.0") == {*mended, "elr_available", "elr_downgrade"}
-    alike = (("4.0.0", "4.0.1", "4.0.2"), ("4.1.1", "4.1.2", "4.2.0", "4.2.1"), ("4.3.0", "4.3.1", "4.4.0"))
+    alike = (("4.0.0", "4.0.1", "4.0.2"), ("4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.2.2"), ("4.3.0", "4.3.1", "4.4.0"))
     for first, *others in alike:
         assert all(changed(f"kafka-{first}", f"kafka-{other}") == set() for other in others)
     assert changed("kafka-4.1", "kafka-4.1.0") == {
         "last_known_leader_may_be_removed", "stale_reregistration_keeps_isr", "elr_downgrade",
     }  # fmt: skip
     assert changed("kafka-4.1.0", "kafka-4.1.1") == {"last_known_leader_on_leader_loss"}
-    assert changed("kafka-4.2.1", "kafka-4.3.0") == {"assignment_clears_elr", "completion_tolerates_stragglers"}
+    assert changed("kafka-4.2.2", "kafka-4.3.0") == {"assignment_clears_elr", "completion_tolerates_stragglers"}
 
 
 def test_late_replies_are_mended_in_all_but_one_release() -> None:

@@ -5,6 +5,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.NodeApiVersions;
 import org.apache.kafka.common.requests.AbstractRequest;
@@ -50,6 +51,11 @@ final class Controller implements NodeToControllerChannelManager {
         @Override
         public void sleep(long milliseconds) {
             throw new UnsupportedOperationException("sleep");
+        }
+
+        /** Of releases before 4.4. */
+        public void waitObject(Object object, Supplier<Boolean> isSo, long deadline) {
+            throw new UnsupportedOperationException("waitObject");
         }
     }
 

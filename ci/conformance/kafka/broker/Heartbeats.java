@@ -42,6 +42,7 @@ final class Heartbeats {
     static void run() throws Exception {
         unreported();
         whileInFlight();
+        secondInFlight();
         second();
     }
 
@@ -66,6 +67,20 @@ final class Heartbeats {
         BrokerDriver.require(reported(broker.controller.next()).equals(List.of(FIRST)), "the next one reports it");
         broker.pass(TIMEOUT + 1);
         BrokerDriver.show("failure-in-flight-counts-as-reported", !broker.stopped);
+        broker.manager.close();
+    }
+
+    /** The only report that is ever answered was sent before a second directory failed. */
+    private static void secondInFlight() throws Exception {
+        Heartbeats broker = new Heartbeats();
+        broker.answer(broker.controller.next());
+        broker.fail(FIRST);
+        Controller.Sent before = broker.controller.next();
+        broker.fail(SECOND);
+        BrokerDriver.require(reported(before).equals(List.of(FIRST)), "the report is of the first");
+        broker.answer(before);
+        broker.pass(TIMEOUT + 1);
+        BrokerDriver.show("second-failure-in-flight-counts-as-reported", !broker.stopped);
         broker.manager.close();
     }
 

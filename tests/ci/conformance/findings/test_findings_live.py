@@ -62,7 +62,7 @@ def test_the_exit_code_says_what_came_of_a_run(monkeypatch: pytest.MonkeyPatch) 
 
         return run
 
-    runs = {0: lambda *_: Outcome(True, {}), 12: outcome_of, 2: fails(Refusal("no jars")), 1: fails(ClusterError("x"))}
+    runs = {0: lambda *_: Outcome(True, {}), 23: outcome_of, 2: fails(Refusal("no jars")), 1: fails(ClusterError("x"))}
     for code, run in runs.items():
         monkeypatch.setattr(command, "play", run)
         result = CliRunner().invoke(command.main, ["data-loss", "--kafka", NEWEST])

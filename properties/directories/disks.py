@@ -31,7 +31,7 @@ def properties(setting: Setting) -> list[Property]:
     if setting["failures"] and several and setting["start"] != UPGRADE:
         claims.append(
             always("told-is-told", "an acknowledged failure is not registered as online", _told_is_told,
-                   "KIP-858; B16", ("reported-while-in-flight", "second-reported-while-in-flight"),
+                   "KIP-858; B16", ("reported-while-in-flight",),
                    rules=("directory-failure.in-flight-is-not-reported",
                           "failover.directory-failure-replayed")))  # fmt: skip
     if setting["moves"]:

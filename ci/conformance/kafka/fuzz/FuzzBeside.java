@@ -54,6 +54,7 @@ import org.apache.kafka.common.metadata.RegisterControllerRecord;
 import org.apache.kafka.common.metadata.RemoveTopicRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.metadata.UnfenceBrokerRecord;
+import org.apache.kafka.common.metadata.UnregisterBrokerRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
@@ -692,6 +693,20 @@ final class FuzzBeside {
         return records;
     }
 
+    /** A broker that supports versions of features, of the metadata all. */
+    private static BrokerRegistrationRequestData newBroker(FuzzDriver.Controller controller, short least, short most) {
+        BrokerRegistrationRequestData broker = new BrokerRegistrationRequestData().setBrokerId(78)
+            .setClusterId(ControlManagers.CLUSTER).setIncarnationId(new Uuid(0, 4)).setLogDirs(List.of(new Uuid(0, 4711)));
+        controller.supported.forEach((name, range) -> {
+            boolean all = name.equals(MetadataVersion.FEATURE_NAME);
+            if (most >= 0 || all) {
+                broker.features().add(new BrokerRegistrationRequestData.Feature().setName(name)
+                    .setMinSupportedVersion(all ? range.min() : least).setMaxSupportedVersion(all ? range.max() : most));
+            }
+        });
+        return broker;
+    }
+
     private void askCluster(FuzzDriver.Controller controller) {
         ClusterControlManager cluster = managers.cluster;
         List<Integer> ids = new ArrayList<>(cluster.brokerRegistrations().keySet());
@@ -717,15 +732,7 @@ final class FuzzBeside {
         FinalizedControllerFeatures nothing = new FinalizedControllerFeatures(Map.of(), 9);
         for (short[] supported : new short[][] {{0, -1}, {0, 0}, {0, 1}, {0, 99}, {2, 99}}) {
             short least = supported[0], most = supported[1];
-            BrokerRegistrationRequestData broker = new BrokerRegistrationRequestData().setBrokerId(78)
-                .setClusterId(ControlManagers.CLUSTER).setIncarnationId(new Uuid(0, 4)).setLogDirs(List.of(new Uuid(0, 4711)));
-            controller.supported.forEach((name, range) -> {
-                if (most >= 0 || name.equals(MetadataVersion.FEATURE_NAME)) {
-                    broker.features().add(new BrokerRegistrationRequestData.Feature().setName(name)
-                        .setMinSupportedVersion(name.equals(MetadataVersion.FEATURE_NAME) ? range.min() : least)
-                        .setMaxSupportedVersion(name.equals(MetadataVersion.FEATURE_NAME) ? range.max() : most));
-                }
-            });
+            BrokerRegistrationRequestData broker = newBroker(controller, least, most);
             for (FinalizedControllerFeatures known : List.of(finalized, nothing)) {
                 ask("registerBroker of features from " + least + " to " + most + " of " + known.featureNames().size(), () -> {
                     var result = TourRelease.register(cluster, broker, 9, known, true);
@@ -764,6 +771,12 @@ final class FuzzBeside {
             return Set.copyOf(rows);
         });
         for (long since : new long[] {-1, 0, Long.MAX_VALUE}) askStates(since);
+        ask("directories of an unregistered broker", () -> {
+            BrokerRegistration gone = registrations().get(0);
+            managers.replay(new UnregisterBrokerRecord().setBrokerId(gone.id()).setBrokerEpoch(gone.epoch()), UNCOMMITTED);
+            var broker = newBroker(controller, (short) 0, (short) 99).setLogDirs(gone.directories());
+            return text(TourRelease.register(cluster, broker, 9, finalized, true).records());
+        });
         for (ApiMessage old : fences(registrations())) {
             ask("replay of " + old, () -> {
                 managers.replay(old, UNCOMMITTED);

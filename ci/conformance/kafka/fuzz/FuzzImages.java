@@ -45,6 +45,14 @@ final class FuzzImages {
             askPart(ends.size() - 1, records.subList(from, end));
             ends.add(end);
         }
+        beside.ask("image without an ELR", () -> {
+            MetadataDelta cleared = new MetadataDelta.Builder().setImage(image).build();
+            for (Uuid topic : image.topics().topicsById().keySet()) {
+                cleared.replay(new PartitionChangeRecord().setTopicId(topic).setPartitionId(0));
+            }
+            cleared.replay(TourRelease.emptiesElrs());
+            return whole(cleared.apply(MetadataProvenance.EMPTY));
+        });
         beside.ask("image of a snapshot", () -> {
             RecordListWriter writer = new RecordListWriter();
             image.write(writer, new ImageWriterOptions.Builder(image).build());

@@ -68,6 +68,10 @@ final class TourRelease {
         return record instanceof ClearElrRecord ? ((ClearElrRecord) record).topicName() : null;
     }
 
+    static ApiMessage emptiesElrs() {
+        return new ClearElrRecord();
+    }
+
     /** What the controller notes of a heartbeat before it is an event. */
     static void contact(ClusterControlManager cluster, int broker, long epoch) {
         cluster.trackBrokerHeartbeat(broker, epoch);

@@ -34,13 +34,11 @@ class DatasetPart:
         if self.handed_over is None:
             lines.append(f"explored natively: no level was large enough for the engine {self.engine} (--handover)")
         elif self.engine == "spark":
-            shuffled, spilled = (
-                sum(cost.get(name, 0) for cost in self.costs.values()) for name in ("shuffled", "spilled")
-            )
-            lines.append(
-                f"handed over to Spark at level {self.handed_over}; {shuffled / 1e6:,.1f} MB shuffled, "
-                f"{spilled / 1e6:,.1f} MB spilled"
-            )
+            moved = [
+                f"{sum(cost.get(name, 0) for cost in self.costs.values()) / 1e6:,.1f} MB {name}"
+                for name in ("shuffled", "spilled") if any(name in cost for cost in self.costs.values())
+            ]  # fmt: skip
+            lines.append(f"handed over to Spark at level {self.handed_over}" + "; " * bool(moved) + ", ".join(moved))
         else:
             visited, peak = (max(cost.get(name, 0) for cost in self.costs.values()) for name in ("visited", "peak"))
             lines.append(

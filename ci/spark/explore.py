@@ -21,15 +21,8 @@ from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import Sight
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.jobs import SMALL, VISITED_BYTES, SparkCluster
-from kraftcheck.ci.spark.session import (
-    DEFAULTS,
-    is_embedded,
-    job_error,
-    log_to,
-    parse_conf,
-    start_session,
-    stopped_at_the_end,
-)
+from kraftcheck.ci.spark.services import services_of
+from kraftcheck.ci.spark.session import DEFAULTS, job_error, parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.tasks import sight_task
 from kraftcheck.ci.terminal.refusal import JobFailedError, Refusal
 from kraftcheck.solvers.blocks.tasks import BlockSpec
@@ -45,7 +38,7 @@ def check_sight_on(session: Any, sight: Sight, messages: Path) -> None:
     Raises:
         Refusal: naming a worker that does not.
     """
-    tasks = 4 * int(session.sparkContext.defaultParallelism)
+    tasks = 4 * services_of(session).cores
     try:
         rows = session.range(0, tasks, 1, tasks).mapInArrow(sight_task(sight), RESULT_SCHEMA).collect()
     except Exception as error:
@@ -64,13 +57,13 @@ def ship_sources(session: Any, archive: Path) -> None:
     Args:
         archive: where to put it; workers fetch it from there as long as the session lives.
     """
-    context = session.sparkContext
-    if is_embedded(context.master):
+    services = services_of(session)
+    if services.embedded:
         return
     with zipfile.ZipFile(archive, "w") as bundle:
         for path in sorted(source_files()):
             bundle.write(path, path.relative_to(PACKAGE.parent))
-    context.addPyFile(str(archive))
+    services.ship(archive)
 
 
 def source_files() -> Iterator[Path]:
@@ -94,9 +87,9 @@ def check_session(session: Any, options: ClusterOptions) -> None:
     """
     if options.master is not None or options.conf:
         raise Refusal("session has its master and settings; leave out master and conf of cluster")
-    if not hasattr(session, "_jsparkSession"):
+    if not hasattr(session, "newSession"):
         raise Refusal(f"session is a {type(session).__name__} of {type(session).__module__}; the engine takes a "
-                      "SparkSession of this process (pyspark.sql), not of Spark Connect")  # fmt: skip
+                      "SparkSession of pyspark.sql, of this process or of Spark Connect")  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -106,12 +99,13 @@ def lent(session: Any, log: Path) -> Iterator[Any]:
     Warnings of the JVM are in the log too meanwhile.
     """
     own = session.newSession()
+    services = services_of(own)
     for key, value in DEFAULTS.items():
         if key.startswith("spark.sql."):
             own.conf.set(key, value)
-    end = log_to(own, log)
+    end = services.log_to(log)
     try:
-        application = own.sparkContext.applicationId
+        application = services.application
         if application not in _sent:
             archives = tempfile.mkdtemp(prefix="kraftcheck-sources-")
             atexit.register(shutil.rmtree, archives, ignore_errors=True)
@@ -146,7 +140,7 @@ class SparkEngine:
         """
         if session is not None:
             check_session(session, options)
-        master = options.master if session is None else session.sparkContext.master
+        master = options.master if session is None else services_of(session).master
         return cls(
             options.master, parse_conf(options.conf), budget.threads, budget.memory,
             min(default_handover(options), SMALL), default_buckets(master, budget.threads),
@@ -174,7 +168,7 @@ class SparkEngine:
 
     def _cluster(self, run: DatasetRun, spec: BlockSpec, session: Any, log: Path) -> SparkCluster:
         """What runs the jobs of levels, once workers see the run."""
-        if run.log.lease is not None and not session.sparkContext.master.startswith("local"):
+        if run.log.lease is not None and not services_of(session).master.startswith("local"):
             check_sight_on(session, run.log.lease.sight(), log)
         return SparkCluster.of(session, spec, log, self.small, min(self.memory // 4, VISITED_BYTES))
 

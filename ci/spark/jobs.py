@@ -11,7 +11,6 @@ import json
 import pickle
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,8 @@ from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError,
 from kraftcheck.ci.dataset.store.levelfiles import PLACE, Groups, LevelFile, LevelJob
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
-from kraftcheck.ci.spark.session import is_embedded, job_error
+from kraftcheck.ci.spark.services import MOVED, Services, services_of
+from kraftcheck.ci.spark.session import job_error
 from kraftcheck.ci.spark.tasks import level_stages
 from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.refusal import JobFailedError
@@ -54,10 +54,6 @@ def errors_of_a_job(log: Path) -> Iterator[None]:
         raise
     except Exception as error:
         raise job_error(RuntimeError(f"{type(error).__name__}: {error}"), log) from error
-
-
-MOVED = ("shuffled", "spilled", "shuffles")
-"""What a job costs beside its tasks: bytes shuffled and spilled, and stages that shuffle."""
 
 
 def job_result(rows: Iterable[Any], cost: Mapping[str, float], bits: int) -> JobResult:
@@ -98,6 +94,7 @@ class SparkCluster:
     """A session and what was shipped to it."""
 
     session: Any
+    services: Services
     shipped: Callable[[], BlockSpec]  # gives the spec on a worker
     spec: BlockSpec  # the same on the driver
     log: Path  # where Spark's messages go
@@ -107,9 +104,10 @@ class SparkCluster:
     @classmethod
     def of(cls, session: Any, spec: BlockSpec, log: Path, small: int = 0, memory: int = VISITED_BYTES) -> SparkCluster:
         """Ship the kernel once to every worker; the driver may take so much memory for small levels."""
-        handle = session.sparkContext.broadcast(spec)
+        services = services_of(session)
+        shipped, _ = services.share(spec)
         driver = DiskRunner(load_block_kernel(spec), machine.cores(), memory)
-        return cls(session, lambda: handle.value, spec, log, small, driver)
+        return cls(session, services, shipped, spec, log, small, driver)
 
     @property
     def most_bits(self) -> int:
@@ -119,7 +117,7 @@ class SparkCluster:
     @property
     def cores(self) -> int:
         """Tasks that run at the same time."""
-        return int(self.session.sparkContext.defaultParallelism)
+        return self.services.cores
 
     def frame(self, stages: Stages) -> Any:
         """A job of two stages as a data frame: one shuffle, of candidates only."""
@@ -136,19 +134,19 @@ class SparkCluster:
 
         shipped = self.shipped
         content = cloudpickle.dumps((stages.first, stages.second))  # type: ignore[no-untyped-call]
-        tasks = self.session.sparkContext.broadcast(content)
+        tasks, let_go = self.services.share(content)
 
         def fetched(stage: int) -> Task:
             def run(batches: Batches) -> Batches:
                 shipped()  # Spark brings a task only the broadcasts that it finds here
-                yield from pickle.loads(tasks.value)[stage](batches)
+                yield from pickle.loads(tasks())[stage](batches)
 
             return run
 
         try:
             yield evolve(stages, first=fetched(0), second=fetched(1))
         finally:
-            tasks.destroy()
+            let_go()
 
     def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
         """Run the job of a level; None when it was cancelled because `stop` was set.
@@ -170,7 +168,8 @@ class SparkCluster:
             if done is None:
                 return None
             rows, moved = done
-            moved["shuffled"] += sum(file.stat().st_size for file in files.iterdir()) if files else 0
+            if files is not None:
+                moved["shuffled"] += sum(file.stat().st_size for file in files.iterdir())
         return job_result(rows, {"seconds": time.monotonic() - start, **cost, **moved}, level.bits)
 
     def is_small(self, level: LevelJob) -> bool:
@@ -187,7 +186,7 @@ class SparkCluster:
         Args:
             where: the place that it is made in; it is beside Spark's log where that is a store.
         """
-        if not is_embedded(self.session.sparkContext.master):
+        if not self.services.embedded:
             yield None
             return
         with exchange_folder(where if isinstance(where, Path) else self.log.parent) as folder:
@@ -200,60 +199,13 @@ class SparkCluster:
         if here:
             with errors_of_a_job(self.log):
                 return rows_here(stages), dict.fromkeys(MOVED, 0.0)
-        context, name = self.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
-        context.setJobGroup(name, label)
         with self.sent(stages) as sent:
             frame = self.frame(sent)
             try:
-                with cancel_on(stop, context, name):
+                with self.services.job(label, stop) as name:
                     rows = frame.collect()
             except Exception as error:
                 if stop.is_set():
                     return None
                 raise job_error(error, self.log) from error
-        self._free(frame)
-        return rows, self._bytes(name)
-
-    def _free(self, frame: Any) -> None:
-        """Have the files of a job's shuffle removed; Spark would keep them until Java collects its garbage."""
-        node, cleaner = frame._jdf.queryExecution().executedPlan(), self.session.sparkContext._jsc.sc().cleaner()
-        while node.getClass().getSimpleName() != "ShuffleExchangeExec":
-            node = node.children().head()
-        if cleaner.isDefined():
-            cleaner.get().doCleanupShuffle(node.shuffleDependency().shuffleId(), False)
-
-    def _bytes(self, group: str) -> dict[str, float]:
-        """Bytes shuffled and spilled by the stages of a job group."""
-        context = self.session.sparkContext
-        tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
-        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-        totals = dict.fromkeys(MOVED, 0.0)
-        for stage in (stage for job in jobs if job is not None for stage in job.stageIds):
-            data = store.lastStageAttempt(stage)
-            totals["shuffled"] += data.shuffleWriteBytes()
-            totals["spilled"] += data.diskBytesSpilled()
-            totals["shuffles"] += data.shuffleWriteBytes() > 0
-        return totals
-
-
-@contextlib.contextmanager
-def cancel_on(stop: threading.Event, context: Any, group: str) -> Iterator[None]:
-    """Cancel a job group as soon as the flag is set."""
-    from py4j.protocol import Py4JNetworkError
-
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.1):
-            if stop.is_set():
-                with contextlib.suppress(Py4JNetworkError, OSError):  # a JVM that has gone has no job left
-                    context.cancelJobGroup(group)
-                return
-
-    watcher = threading.Thread(target=watch, name="watch", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watcher.join()
+        return rows, self.services.costs(name, frame)

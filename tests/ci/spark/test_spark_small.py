@@ -20,6 +20,7 @@ from kraftcheck.ci.dataset.store.objects import GONE
 from kraftcheck.ci.spark import jobs as spark_jobs
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.jobs import SMALL, WORD_BYTES, SparkCluster
+from kraftcheck.ci.spark.services import JvmServices
 from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.expansion import Expansion
@@ -41,7 +42,7 @@ def cluster(runner: InProcess, out: Path, rows: int = SMALL) -> SparkCluster:
     context = SimpleNamespace(defaultParallelism=2, setJobGroup=refuse, master="local[2]")
     driver = DiskRunner(load_block_kernel(runner.spec), 2, 1 << 30)
     session = SimpleNamespace(sparkContext=context)
-    return SparkCluster(session, lambda: runner.spec, runner.spec, out / "log", rows, driver)
+    return SparkCluster(session, JvmServices(session), lambda: runner.spec, runner.spec, out / "log", rows, driver)
 
 
 def digests(run: Any) -> Any:

@@ -1,0 +1,214 @@
+"""The services of a session beside its data frames: values for every worker, jobs that are cancelled, their costs.
+
+A session of this process has a JVM here. One of Spark Connect has a server elsewhere, which takes plans alone: a value
+travels with each job, what a job shuffled is not told, and files of a shuffle stay until the server removes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from attrs import frozen
+
+from kraftcheck.ci.dataset.jobs import Batches
+from kraftcheck.ci.spark.session import is_embedded, log_to
+
+T = TypeVar("T")
+
+MOVED = ("shuffled", "spilled", "shuffles")
+"""What a job costs beside its tasks: bytes shuffled and spilled, and stages that shuffle."""
+
+
+class Services(Protocol):
+    """What `SparkCluster` asks of a session."""
+
+    @property
+    def master(self) -> str:
+        """The cluster's URL, as far as it is known."""
+
+    @property
+    def embedded(self) -> bool:
+        """Whether all tasks run in processes of this machine, on its disk and with its packages."""
+
+    @property
+    def cores(self) -> int:
+        """Tasks that run at the same time."""
+
+    @property
+    def application(self) -> str:
+        """What lives as long as what is shipped."""
+
+    def share(self, value: T) -> tuple[Callable[[], T], Callable[[], None]]:
+        """What gives a value on a worker, and what lets go of it."""
+
+    def job(self, label: str, stop: threading.Event) -> contextlib.AbstractContextManager[str]:
+        """A job's name; the job that runs meanwhile is cancelled once `stop` is set."""
+
+    def costs(self, name: str, frame: Any) -> dict[str, float]:
+        """What a job has cost, once it has ended; the files of its shuffle are removed."""
+
+    def ship(self, archive: Path) -> None:
+        """Send an archive of Python to every worker."""
+
+    def log_to(self, log: Path) -> Callable[[], None]:
+        """Write the driver's warnings to a file; what ends that."""
+
+
+def services_of(session: Any) -> Services:
+    """The services of a session of either kind."""
+    return JvmServices(session) if hasattr(session, "_jsparkSession") else ConnectServices(session)
+
+
+@contextlib.contextmanager
+def _cancelled_on(stop: threading.Event, cancel: Callable[[], object]) -> Iterator[None]:
+    """Call `cancel` once the flag is set meanwhile."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            if stop.is_set():
+                cancel()
+                return
+
+    watcher = threading.Thread(target=watch, name="watch", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+@frozen
+class JvmServices:
+    """Those of a session whose JVM is beside this process."""
+
+    session: Any
+
+    @property
+    def master(self) -> str:
+        """See Services."""
+        return str(self.session.sparkContext.master)
+
+    @property
+    def embedded(self) -> bool:
+        """See Services."""
+        return is_embedded(self.master)
+
+    @property
+    def cores(self) -> int:
+        """See Services."""
+        return int(self.session.sparkContext.defaultParallelism)
+
+    @property
+    def application(self) -> str:
+        """See Services."""
+        return str(self.session.sparkContext.applicationId)
+
+    def share(self, value: T) -> tuple[Callable[[], T], Callable[[], None]]:
+        """See Services: a broadcast, which each worker fetches once."""
+        handle = self.session.sparkContext.broadcast(value)
+        return lambda: handle.value, handle.destroy
+
+    @contextlib.contextmanager
+    def job(self, label: str, stop: threading.Event) -> Iterator[str]:
+        """See Services: a group of jobs."""
+        from py4j.protocol import Py4JNetworkError
+
+        context, name = self.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
+        context.setJobGroup(name, label)
+
+        def cancel() -> None:
+            with contextlib.suppress(Py4JNetworkError, OSError):  # a JVM that has gone has no job left
+                context.cancelJobGroup(name)
+
+        with _cancelled_on(stop, cancel):
+            yield name
+
+    def costs(self, name: str, frame: Any) -> dict[str, float]:
+        """See Services; Spark would keep the files of a shuffle until Java collects its garbage."""
+        context = self.session.sparkContext
+        node, cleaner = frame._jdf.queryExecution().executedPlan(), context._jsc.sc().cleaner()
+        while node.getClass().getSimpleName() != "ShuffleExchangeExec":
+            node = node.children().head()
+        if cleaner.isDefined():
+            cleaner.get().doCleanupShuffle(node.shuffleDependency().shuffleId(), False)
+        tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(name)]
+        totals = dict.fromkeys(MOVED, 0.0)
+        for stage in (stage for job in jobs if job is not None for stage in job.stageIds):
+            data = store.lastStageAttempt(stage)
+            totals["shuffled"] += data.shuffleWriteBytes()
+            totals["spilled"] += data.diskBytesSpilled()
+            totals["shuffles"] += data.shuffleWriteBytes() > 0
+        return totals
+
+    def ship(self, archive: Path) -> None:
+        """See Services."""
+        self.session.sparkContext.addPyFile(str(archive))
+
+    def log_to(self, log: Path) -> Callable[[], None]:
+        """See Services."""
+        return log_to(self.session, log)
+
+
+@frozen
+class ConnectServices:
+    """Those of a session of Spark Connect."""
+
+    session: Any
+
+    @cached_property
+    def cores(self) -> int:
+        """See Services: as many as the tasks of a frame that says nothing; no setting tells it."""
+        return len(self.session.range(1 << 20).mapInArrow(_count, "task long").collect())
+
+    master, embedded = "sc://", False  # the server is elsewhere, whatever it calls itself
+
+    @property
+    def application(self) -> str:
+        """See Services: artifacts are a session's."""
+        return str(self.session.session_id)
+
+    def share(self, value: T) -> tuple[Callable[[], T], Callable[[], None]]:
+        """See Services: it goes with each job."""
+        return lambda: value, lambda: None
+
+    @contextlib.contextmanager
+    def job(self, label: str, stop: threading.Event) -> Iterator[str]:
+        """See Services: a tag."""
+        name = f"kraftcheck-{uuid.uuid4().hex}"
+        self.session.addTag(name)
+        try:
+            with _cancelled_on(stop, lambda: self.session.interruptTag(name)):
+                yield name
+        finally:
+            self.session.removeTag(name)
+
+    def costs(self, name: str, frame: Any) -> dict[str, float]:
+        """See Services: they are not told."""
+        return {}
+
+    def ship(self, archive: Path) -> None:
+        """See Services."""
+        self.session.addArtifacts(str(archive), pyfile=True)
+
+    def log_to(self, log: Path) -> Callable[[], None]:
+        """See Services: the server's messages are the server's."""
+        with log.open("a", encoding="utf-8") as file:
+            print(f"Spark {self.session.version} by Spark Connect: its server has its messages", file=file)
+        return lambda: None
+
+
+def _count(batches: Batches) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for _ in batches:
+        continue
+    yield pa.RecordBatch.from_pydict({"task": [1]}, schema=pa.schema([("task", pa.int64())]))

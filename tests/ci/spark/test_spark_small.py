@@ -39,7 +39,7 @@ def cluster(runner: InProcess, out: Path, rows: int = SMALL) -> SparkCluster:
     def refuse(*_: object) -> None:
         raise NoSparkError
 
-    context = SimpleNamespace(defaultParallelism=2, setJobGroup=refuse, master="local[2]")
+    context = SimpleNamespace(defaultParallelism=2, broadcast=refuse, master="local[2]")
     driver = DiskRunner(load_block_kernel(runner.spec), 2, 1 << 30)
     session = SimpleNamespace(sparkContext=context)
     return SparkCluster(session, JvmServices(session), lambda: runner.spec, runner.spec, out / "log", rows, driver)

@@ -234,7 +234,8 @@ def test_what_lemmas_rest_on_is_there_without_bounds() -> None:
 
 
 PLACES = {
-    "elections": ("tiny", "small", "directories"), "directories": ("tiny", "small"), "replication": ("tiny",),
+    "elections": ("tiny", "small", "directories"), "directories": ("tiny", "small", "cordons"),
+    "replication": ("tiny",),
     "features": ("tiny", "quorum", "bootstrap"), "images": ("tiny", "small", "crashes"),
     "heartbeats": ("tiny", "defaults"), "future-logs": ("tiny", "small"),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import random
@@ -14,7 +15,9 @@ from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.solvers.audit.numbers import OfNumber
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
@@ -264,3 +267,35 @@ def test_what_is_proven_of_any_state_is_true_of_each_state_with_few() -> None:
             for number in range(least, 4):
                 assert all(bool(claim(s)) for s in states(number)), (seed, number, by_instances)
     assert proven > 5
+
+
+STEPS_OF_EACH = 12
+"""Steps of each number that are looked at."""
+
+
+def steps_within(few: OfNumber, action: kc.Action, number: int) -> Iterator[tuple[Hall, dict[str, Any]]]:
+    """States and arguments of steps that stay in the layout, drawn from all."""
+    drawn = list(states(number))
+    random.Random(number).shuffle(drawn)
+    for state, values in itertools.product(drawn[:1000], itertools.product(*action.parameters.values())):
+        arguments = dict(zip(action.parameters, values, strict=True))
+        if action.enabled(state, arguments):
+            with contextlib.suppress(DomainError):
+                few.layout.values(action.outcome(state, arguments).state)
+                yield state, arguments
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_no_step_of_few_is_left_out(name: str) -> None:
+    """What provers assume of a step of any number is true of each with few: its guards, arguments and bounds."""
+    system, looked_at = hall(name, lambda s: s.at >= -1, 1), 0
+    of = any_theory(system)
+    (kind,) = of.program.kinds
+    assumed = Questions(of).premises(name, ["claim"]).terms
+    for number in range(1, 5):
+        few = OfNumber(of.program, system, system.setting(None, {"n": number}))
+        steps = steps_within(few, few.action(kind.action), number)
+        for state, arguments in itertools.islice(steps, STEPS_OF_EACH):
+            read, looked_at = few.read(few.layout.values(state)).given(kind, [*arguments.values()]), looked_at + 1
+            assert [said for said, term in assumed.items() if not read.worth(term)] == [], (number, state, arguments)
+    assert looked_at >= STEPS_OF_EACH

@@ -120,7 +120,9 @@ def test_a_session_of_spark_connect_runs_the_jobs_too(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
     words = [sys.executable, script, tmp_path / "out", found]
     with log.open("wb") as file:
-        process = subprocess.Popen(words, env=environment, stdout=file, stderr=file, start_new_session=True)
+        process = subprocess.Popen(
+            words, env=environment, stdout=file, stderr=file, cwd=tmp_path, start_new_session=True
+        )
         try:
             assert process.wait(timeout=500) == 0, log.read_text(encoding="utf-8", errors="replace")[-3000:]
         finally:

@@ -160,6 +160,7 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
             "fuzz/FuzzBeside",
             "fuzz/FuzzSettings",
             "fuzz/FuzzImages",
+            "fuzz/FuzzLogs",
             *managers,
         ),
         IMAGES: (f"tour/{IMAGES}", f"managers/{ROWS}"),

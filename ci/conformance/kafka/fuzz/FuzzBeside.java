@@ -27,6 +27,7 @@ import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.clients.admin.FeatureUpdate.UpgradeType;
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidConfigurationException;
 import org.apache.kafka.common.errors.PolicyViolationException;
@@ -85,8 +86,14 @@ final class FuzzBeside {
     private static final long UNCOMMITTED = 1_000_000;
     private static final String LONG = "x".repeat(32767);
 
-    private static final List<Class<?>> REFUSALS = List.of(Void.class, InvalidConfigurationException.class,
-        PolicyViolationException.class, ThrottlingQuotaExceededException.class);
+    /** Who refuses, and by what. */
+    private static final List<Map.Entry<String, RuntimeException>> REFUSALS = List.of(
+        Map.entry("nobody", new IllegalStateException()), Map.entry("validator", new InvalidConfigurationException("")),
+        Map.entry("validator", new ConfigException("")), Map.entry("config-policy", new PolicyViolationException("")),
+        Map.entry("description", new InvalidConfigurationException("")),
+        Map.entry("topic-policy", new PolicyViolationException("")),
+        Map.entry("topic-policy", new IllegalStateException()),
+        Map.entry("quota", new ThrottlingQuotaExceededException(0, "")));
 
     private final ControlManagers managers;
     private final Operator operator;
@@ -105,34 +112,36 @@ final class FuzzBeside {
     /** Policies and limits of an operator's: they note what they are asked, and refuse where they are told to. */
     static final class Operator implements CreateTopicPolicy, AlterConfigPolicy, ConfigurationValidator, Consumer<Integer> {
         private final List<String> asked = new ArrayList<>();
-        private Class<?> refusal = Void.class;
+        private Map.Entry<String, RuntimeException> refusal = REFUSALS.get(0);
 
-        private void note(String said, RuntimeException refused) {
+        private void note(String who, String said) {
             asked.add(said);
-            if (refusal.isInstance(refused)) throw refused;
+            if (refusal.getKey().equals(who)) throw refusal.getValue();
         }
 
         @Override
         public void validate(CreateTopicPolicy.RequestMetadata topic) {
-            note(topic.toString(), new PolicyViolationException(""));
+            note("topic-policy", topic.toString());
         }
 
         @Override
         public void validate(AlterConfigPolicy.RequestMetadata change) {
-            note(change.toString(), new PolicyViolationException(""));
+            note("config-policy", change.toString());
         }
 
         @Override
-        public void validate(ConfigResource resource) { }
+        public void validate(ConfigResource resource) {
+            note("description", resource.toString());
+        }
 
         @Override
         public void validate(ConfigResource resource, Map<String, String> after, Map<String, String> before) {
-            note(resource + " " + new TreeMap<>(after) + " " + new TreeMap<>(before), new InvalidConfigurationException(""));
+            note("validator", resource + " " + new TreeMap<>(after) + " " + new TreeMap<>(before));
         }
 
         @Override
         public void accept(Integer partitions) {
-            note("quota " + partitions, new ThrottlingQuotaExceededException(0, ""));
+            note("quota", "quota " + partitions);
         }
 
         @Override
@@ -146,19 +155,22 @@ final class FuzzBeside {
         }
     }
 
-    static String text(FuzzDriver.Controller controller) {
+    static String text(FuzzDriver.Controller controller) throws ReflectiveOperationException {
         FuzzBeside asked = new FuzzBeside(controller);
         asked.askWritten(controller);
-        new FuzzImages(asked, asked.registrations()).ask(controller.log);
+        new FuzzLogs(asked, controller).ask(new FuzzImages(asked, asked.registrations()).ask(controller.log));
         new FuzzSettings(asked, controller).ask(asked.names);
         asked.askReverted();
-        for (Class<?> refusal : REFUSALS) {
+        for (Map.Entry<String, RuntimeException> refusal : REFUSALS) {
             asked.operator.refusal = refusal;
-            String head = refusal == Void.class ? "" : "refused by " + refusal.getSimpleName() + " ";
-            asked.askConfigs(head);
+            String who = refusal.getKey();
+            String by = who + ":" + refusal.getValue().getClass().getSimpleName();
+            String head = who.equals("nobody") ? "" : "refused by " + by + " ";
+            if (List.of("nobody", "validator", "config-policy").contains(who)) asked.askConfigs(head);
+            if (List.of("nobody", "description").contains(who)) asked.askDescribed(head);
             asked.askTopics(head);
         }
-        asked.operator.refusal = Void.class;
+        asked.operator.refusal = REFUSALS.get(0);
         asked.askLimits();
         asked.askNames();
         asked.askPartitions();
@@ -365,10 +377,6 @@ final class FuzzBeside {
                         call(managers.configs, "incrementalAlterConfig", resource, changes.get(at), created, true));
                 }
             }
-            for (List<String> keys : List.of(List.<String>of(), List.of(ControlManagers.MIN_ISR, ABSENT))) {
-                ask(head + "describeConfigs " + resource + " " + keys, () ->
-                    call(managers.configs, "describeConfigs", Long.MAX_VALUE, Map.of(resource, keys)));
-            }
         }
         Map<ConfigResource, Object> all = new LinkedHashMap<>();
         List<ConfigResource> several = resources();
@@ -379,6 +387,15 @@ final class FuzzBeside {
         }
         several.forEach(one -> all.put(one, wholes.get(1)));
         ask(head + "legacyAlterConfigs of all", () -> gained(managers.configs, "legacyAlterConfigs", all));
+    }
+
+    private void askDescribed(String head) {
+        for (ConfigResource resource : resources()) {
+            for (List<String> keys : List.of(List.<String>of(), List.of(ControlManagers.MIN_ISR, ABSENT))) {
+                ask(head + "describeConfigs " + resource + " " + keys, () ->
+                    call(managers.configs, "describeConfigs", Long.MAX_VALUE, Map.of(resource, keys)));
+            }
+        }
     }
 
     ControllerRequestContext context(ApiKeys key) {
@@ -405,13 +422,15 @@ final class FuzzBeside {
                 }
             }
         }
-        for (int[] counts : new int[][] {{1, -1}, {-1, 1}, {1, 1}}) {
+        for (int[] counts : new int[][] {{1, -1}, {-1, 1}, {1, 1}, {2, 1}}) {
             CreatableTopic topic = new CreatableTopic().setName("new").setNumPartitions(counts[0])
                 .setReplicationFactor((short) counts[1]);
-            topic.assignments().add(new CreatableReplicaAssignment().setPartitionIndex(0).setBrokerIds(ids));
+            if (counts[0] < 2) {
+                topic.assignments().add(new CreatableReplicaAssignment().setPartitionIndex(0).setBrokerIds(ids));
+            }
             CreateTopicsRequestData request = new CreateTopicsRequestData();
             request.topics().add(topic);
-            ask(head + "createTopics by hand " + Arrays.toString(counts), () -> created(request, Set.of()));
+            ask(head + "createTopics by counts " + Arrays.toString(counts), () -> created(request, Set.of()));
         }
         for (String name : names.stream().limit(2).toList()) {
             int present = (int) managers.replication.getTopic(topics.get(names.indexOf(name))).numPartitions(Long.MAX_VALUE);
@@ -450,6 +469,8 @@ final class FuzzBeside {
         for (int more : new int[] {-1, 0, 1, 5000, 5001, 9997, 9998, 10_000, 10_001}) {
             List<CreatePartitionsTopic> rows = new ArrayList<>();
             CreateTopicsRequestData created = new CreateTopicsRequestData();
+            CreatableTopic byHand = new CreatableTopic().setName("new");
+            byHand.assignments().add(new CreatableReplicaAssignment());
             for (int i = 0; i < 2; i++) {
                 String name = i < names.size() ? names.get(i) : ABSENT + i;
                 int present = i < names.size() ? managers.replication.getTopic(topics.get(i)).numPartitions(Long.MAX_VALUE) : 0;
@@ -460,6 +481,9 @@ final class FuzzBeside {
                 ask("limit of creation " + more + " " + i, () ->
                     call(managers.replication, "validateTotalNumberOfPartitions", created, 3));
             }
+            created.topics().add(byHand);
+            ask("limit of creation " + more + " by hand", () ->
+                call(managers.replication, "validateTotalNumberOfPartitions", created, 3));
         }
     }
 
@@ -485,6 +509,10 @@ final class FuzzBeside {
             }
             ask("getTopicConfig " + name, () -> call(managers.configs, "getTopicConfig", name, ControlManagers.MIN_ISR));
         }
+        managers.replay(new ConfigRecord().setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName("unsaid")
+            .setName(ControlManagers.UNCLEAN).setValue(""), UNCOMMITTED);
+        ask("uncleanLeaderElectionEnabledForTopic unsaid", () ->
+            call(managers.configs, "uncleanLeaderElectionEnabledForTopic", "unsaid"));
         for (String method : List.of("clusterConfig", "currentControllerConfig", "brokersWithConfigs",
                 "getStaticallyConfiguredMinInsyncReplicas")) {
             ask(method, () -> call(managers.configs, method));
@@ -506,17 +534,21 @@ final class FuzzBeside {
         return found;
     }
 
+    private static ImageWriterOptions.Builder writer(MetadataVersion version) throws ReflectiveOperationException {
+        for (Constructor<?> made : ImageWriterOptions.Builder.class.getConstructors()) {
+            if (made.getParameterCount() == 0) return (ImageWriterOptions.Builder) made.newInstance();
+            if (made.getParameterTypes()[0] == MetadataVersion.class) {
+                return (ImageWriterOptions.Builder) made.newInstance(version);
+            }
+        }
+        throw new NoSuchMethodException("a constructor of ImageWriterOptions.Builder that is known");
+    }
+
     private static List<ImageWriterOptions> options(List<String> lost) throws ReflectiveOperationException {
         List<ImageWriterOptions> all = new ArrayList<>();
         List<MetadataVersion> versions = List.of(MetadataVersion.VERSIONS);
         for (int at : new int[] {0, versions.size() / 3, 2 * versions.size() / 3, versions.size() - 1}) {
-            ImageWriterOptions.Builder one = null;
-            for (Constructor<?> made : ImageWriterOptions.Builder.class.getConstructors()) {
-                if (made.getParameterCount() == 0) one = (ImageWriterOptions.Builder) made.newInstance();
-                else if (made.getParameterTypes()[0] == MetadataVersion.class) {
-                    one = (ImageWriterOptions.Builder) made.newInstance(versions.get(at));
-                }
-            }
+            ImageWriterOptions.Builder one = writer(versions.get(at));
             one.setMetadataVersion(versions.get(at)).setLossHandler(loss -> lost.add(loss.loss()));
             try {
                 call(one, "setEligibleLeaderReplicasEnabled", at > 0);
@@ -548,6 +580,12 @@ final class FuzzBeside {
             PartitionRegistration one = all.get(i);
             int number = i;
             ask("toRecord of partition " + i, () -> written(option -> one.toRecord(Uuid.ZERO_UUID, number, option)));
+            ask("directory of partition " + i + " on no broker", () -> one.directory(4711));
+            ask("toRecord of partition " + i + " of no version", () -> {
+                List<String> lost = new ArrayList<>();
+                var none = writer(null).setMetadataVersion(null).setLossHandler(loss -> lost.add(loss.loss())).build();
+                return text(one.toRecord(Uuid.ZERO_UUID, number, none)) + " lost " + lost;
+            });
             for (int j = 0; j < all.size(); j++) {
                 PartitionRegistration other = all.get(j);
                 ask("diff of partition " + i + " from " + j, () -> one.diff(other));
@@ -607,6 +645,13 @@ final class FuzzBeside {
             clock.sleep(HALF_A_SESSION);
             return fenced();
         });
+        for (BrokerRegistration one : registrations()) {
+            ask("processExpiredBrokerHeartbeat of another epoch " + one.id(), () -> {
+                managers.replication.processExpiredBrokerHeartbeat(
+                    new BrokerHeartbeatRequestData().setBrokerId(one.id()).setBrokerEpoch(one.epoch() + 1));
+                return fenced();
+            });
+        }
         ask("silence of an hour", () -> {
             clock.sleep(3_600_000);
             return fenced();
@@ -666,7 +711,10 @@ final class FuzzBeside {
         BrokerHeartbeatManager heartbeats = managers.cluster.heartbeatManager();
         for (int id : managers.cluster.brokerRegistrations().keySet().stream().sorted().toList()) {
             if (since >= 0) {
-                ask("shutdown of " + id + " " + since, () -> call(heartbeats, "maybeUpdateControlledShutdownOffset", id, since));
+                ask("shutdown of " + id + " " + since, () -> {
+                    call(heartbeats, "maybeUpdateControlledShutdownOffset", id, since);
+                    return call(heartbeats, "controlledShutdownOffset", id);
+                });
             }
             for (int wish = 0; wish < 8; wish++) {
                 boolean leads = (wish & 4) != 0;
@@ -783,7 +831,10 @@ final class FuzzBeside {
                 return registrations().stream().map(BrokerRegistration::fenced).toList();
             });
         }
-        ask("deactivate", () -> call(cluster, "deactivate"));
+        for (boolean active : new boolean[] {true, false}) {
+            if (!active) ask("deactivate", () -> call(cluster, "deactivate"));
+            ask("trackBrokerHeartbeat " + active, () -> call(cluster, "trackBrokerHeartbeat", 4711, 0L));
+        }
         ask("heartbeatManager", () -> call(cluster, "heartbeatManager").getClass().getSimpleName());
     }
 }

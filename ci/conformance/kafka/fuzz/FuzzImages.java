@@ -17,6 +17,7 @@ import org.apache.kafka.image.TopicImage;
 import org.apache.kafka.image.writer.ImageWriterOptions;
 import org.apache.kafka.image.writer.RecordListWriter;
 import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
 
 /** What brokers make of the log: an image after each part of it, what each broker is told, and snapshots. */
 final class FuzzImages {
@@ -31,7 +32,8 @@ final class FuzzImages {
         this.brokers = brokers;
     }
 
-    void ask(List<ApiMessage> log) {
+    /** Asks, and gives the records of the last snapshot. */
+    List<ApiMessage> ask(List<ApiMessage> log) {
         List<ApiMessage> records = new ArrayList<>(log);
         RegisterControllerRecord controller = new RegisterControllerRecord().setControllerId(3).setIncarnationId(new Uuid(0, 3));
         controller.endPoints().add(new RegisterControllerRecord.ControllerEndpoint().setName("C").setHost("here").setPort(1));
@@ -53,8 +55,8 @@ final class FuzzImages {
             cleared.replay(TourRelease.emptiesElrs());
             return whole(cleared.apply(MetadataProvenance.EMPTY));
         });
+        RecordListWriter writer = new RecordListWriter();
         beside.ask("image of a snapshot", () -> {
-            RecordListWriter writer = new RecordListWriter();
             image.write(writer, new ImageWriterOptions.Builder(image).build());
             MetadataDelta read = new MetadataDelta.Builder().build();
             writer.records().forEach(record -> read.replay(record.message()));
@@ -67,6 +69,7 @@ final class FuzzImages {
             less.finishSnapshot();
             return whole(less.apply(MetadataProvenance.EMPTY));
         });
+        return writer.records().stream().map(ApiMessageAndVersion::message).toList();
     }
 
     /** Such records of one request come in the order of ids that are drawn, so that no part ends between two. */

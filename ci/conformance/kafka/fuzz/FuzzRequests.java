@@ -121,7 +121,7 @@ final class FuzzRequests {
         return new FuzzDriver.Decision(result.response().get(id).error().name(), result);
     }
 
-    private static FuzzDriver.Decision grow(String[] words, ReplicationControlManager replication) {
+    static FuzzDriver.Decision grow(String[] words, ReplicationControlManager replication) {
         CreatePartitionsTopic topic = new CreatePartitionsTopic().setName(words[1]).setCount(Integer.parseInt(words[2]))
             .setAssignments(null);
         if (!words[3].equals("-")) {
@@ -136,7 +136,7 @@ final class FuzzRequests {
     }
 
     /** Words: broker, its epoch, then rows of topic, index, leader epoch, partition epoch, recovery state, members. */
-    private static FuzzDriver.Decision alter(String[] words, ReplicationControlManager replication, List<Uuid> topics) {
+    static FuzzDriver.Decision alter(String[] words, ReplicationControlManager replication, List<Uuid> topics) {
         AlterPartitionRequestData request = new AlterPartitionRequestData()
             .setBrokerId(Integer.parseInt(words[1])).setBrokerEpoch(Long.parseLong(words[2]));
         for (String text : words[3].split(";")) {
@@ -172,7 +172,7 @@ final class FuzzRequests {
     }
 
     /** Words: rows of topic and index, or `all`. */
-    private static FuzzDriver.Decision list(String[] words, ReplicationControlManager replication) {
+    static FuzzDriver.Decision list(String[] words, ReplicationControlManager replication) {
         List<ListPartitionReassignmentsTopics> asked = words[1].equals("all") ? null : new ArrayList<>();
         for (String text : split(asked == null ? "-" : words[1], ";")) {
             String[] row = text.split("/");

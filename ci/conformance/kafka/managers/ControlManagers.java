@@ -15,6 +15,7 @@ import org.apache.kafka.common.metadata.FenceBrokerRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.RegisterControllerRecord;
 import org.apache.kafka.common.metadata.RemoveTopicRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.metadata.UnfenceBrokerRecord;
@@ -33,6 +34,7 @@ final class ControlManagers {
     static final String MIN_ISR = "min.insync.replicas";
     static final String UNCLEAN = "unclean.leader.election.enable";
     static final String LIST = "cleanup.policy";
+    static final String NAME = "compression.type"; // comes before its neighbours by its hash, after one by its name
     static final String EMPTY_LIST = "leader.replication.throttled.replicas";
 
     final SnapshotRegistry snapshots;
@@ -105,6 +107,7 @@ final class ControlManagers {
             .define(MIN_ISR, ConfigDef.Type.INT, 1, ConfigDef.Importance.HIGH, "")
             .define(UNCLEAN, ConfigDef.Type.BOOLEAN, false, ConfigDef.Importance.HIGH, "")
             .define(LIST, ConfigDef.Type.LIST, "b", ConfigDef.Importance.HIGH, "")
+            .define(NAME, ConfigDef.Type.STRING, "c", ConfigDef.Importance.HIGH, "")
             .define(EMPTY_LIST, ConfigDef.Type.LIST, null, ConfigDef.Importance.HIGH, "");
         return new KafkaConfigSchema(
             Map.of(ConfigResource.Type.TOPIC, known, ConfigResource.Type.BROKER, known),
@@ -129,6 +132,7 @@ final class ControlManagers {
         else if (record instanceof RemoveTopicRecord) replication.replay((RemoveTopicRecord) record);
         else if (record instanceof ConfigRecord) configs.replay((ConfigRecord) record);
         else if (record instanceof FeatureLevelRecord) features.replay((FeatureLevelRecord) record);
+        else if (record instanceof RegisterControllerRecord) cluster.replay((RegisterControllerRecord) record);
         else if (TourRelease.clearsElr(replication, record)) return true;
         else throw new IllegalStateException("no manager for " + record);
         return false;

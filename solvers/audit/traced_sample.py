@@ -156,7 +156,8 @@ class _Ways:
             label, step = f"action {kind.action.name}", self.step(kind.action)
             yield f"{label}, guard", kind.action.guards, (state, step.arguments)
             yield f"{label}, effect", kind.action.outcome, (state, step.arguments)
-            yield from ((_of_action(claim, kind), claim.parts, (step,)) for claim in program.steps)
+            own = (claim for claim in program.steps if not claim.id.endswith(OF_PROVERS))
+            yield from ((_of_action(claim, kind), claim.parts, (step,)) for claim in own)
 
     def compare_rules(self, few: _Ways) -> None:
         """Compare the ways of rules that are traced for any number with those of few, whose fields are others."""

@@ -85,6 +85,13 @@ def test_a_claim_is_proven_from_a_lemma_about_the_step(action: str) -> None:
     assert {*of_lemma.core} <= {*found.core}
 
 
+def test_a_system_that_says_what_is_decided_is_asked_as_any_other() -> None:
+    """Its rules are compared with ints, which know no step of any outcome; and the lemma that is false stays so."""
+    found = kc.prove(with_lemmas([LEMMA]), cache=False, brokers="any")
+    assert {row.id: row.verdict for row in found.rows if row.id in (UNFENCED, LEMMA, FALSE)} == {
+        UNFENCED: "holds", LEMMA: "holds", FALSE: "refuted 1"}  # fmt: skip
+
+
 def test_a_lemma_that_is_not_proven_proves_nothing() -> None:
     """What no step keeps is not assumed of one: the claim is proven without it, or not at all."""
     right, wrong = (answer(with_lemmas([FALSE], system), "fence", UNFENCED) for system in (LEASE, lease(forgets=True)))

@@ -11,6 +11,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.metadata.FeatureLevelRecord;
+import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.RegisterControllerRecord;
@@ -105,13 +106,24 @@ final class FuzzLogs {
             BrokerRegistration broker = managers.cluster.registration(id);
             for (Uuid directory : broker.directories()) {
                 List<ApiMessageAndVersion> records = new ArrayList<>();
-                FuzzBeside.call(managers.replication, "handleDirectoriesOffline", id, broker.epoch(), List.of(directory),
-                    records);
-                text.append(" without ").append(FuzzRequests.number(directory)).append(' ').append(records.stream()
-                    .map(one -> FuzzRecords.text(one.message(), controller.topics)).sorted().toList());
+                FuzzBeside.call(
+                    managers.replication, "handleDirectoriesOffline", id, broker.epoch(), List.of(directory), records);
+                text.append(" without ").append(FuzzRequests.number(directory)).append(' ');
+                text.append(changes(records).stream().map(one ->
+                    controller.topics.indexOf(one.topicId()) + "-" + one.partitionId()).sorted().toList());
             }
         }
         return text.toString();
+    }
+
+    /** Of records those that change a partition: of what else they say a rule is. */
+    private static List<PartitionChangeRecord> changes(List<ApiMessageAndVersion> records) {
+        return records.stream().map(ApiMessageAndVersion::message).filter(PartitionChangeRecord.class::isInstance)
+            .map(PartitionChangeRecord.class::cast).toList();
+    }
+
+    private static List<Integer> leaders(FuzzDriver.Decision decision) {
+        return changes(decision.records).stream().map(PartitionChangeRecord::leader).toList();
     }
 
     /** At a metadata version: shrunk and grown ISRs, directories, and what is set of a broker already. */
@@ -133,10 +145,11 @@ final class FuzzLogs {
             var topic = managers.replication.getTopic(controller.topics.get(number));
             for (int index = 0; topic != null && index < topic.numPartitions(Long.MAX_VALUE); index++) {
                 PartitionRegistration one = managers.replication.getPartition(controller.topics.get(number), index);
-                for (int[] isr : one.leader < 0 ? new int[][] {} : new int[][] {{one.leader}, one.replicas}) {
+                boolean asked = one.leader >= 0 && level == OLDEST;
+                for (int[] isr : asked ? new int[][] {{one.leader}, one.replicas} : new int[][] {}) {
                     String[] words = proposal(managers, number, index, one, isr);
                     beside.ask("log of level " + level + ": " + String.join(" ", words), () ->
-                        FuzzRequests.alter(words, managers.replication, controller.topics).result);
+                        leaders(FuzzRequests.alter(words, managers.replication, controller.topics)));
                 }
             }
         }
@@ -204,8 +217,8 @@ final class FuzzLogs {
                     .setAddingReplicas(List.of(FIRST + 1))
                     .setDirectories(List.of(new Uuid(0, 5000), DirectoryId.LOST, new Uuid(0, 5002)))));
             PartitionRegistration one = managers.replication.getPartition(topic, 0);
-            beside.ask("log of a leader that leaves, unclean " + unclean, () -> FuzzRequests.alter(
-                proposal(managers, 0, 0, one, FIRST, FIRST + 1), managers.replication, List.of(topic)).result);
+            beside.ask("log of a leader that leaves, unclean " + unclean, () -> leaders(FuzzRequests.alter(
+                proposal(managers, 0, 0, one, FIRST, FIRST + 1), managers.replication, List.of(topic))));
         }
     }
 

@@ -50,7 +50,7 @@ def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_
         ("emptied-revertToSnapshot", "SnapshotRegistry", "timeline", "reverted"),
         ("torn", "ReplicationControlManager", "controller", "createTopics"),
         ("oldest", "PartitionChangeBuilder", "controller", "written"),
-        ("emptied-processExpiredBrokerHeartbeat", "ReplicationControlManager", "controller", "brokers"),
+        ("emptied-processExpiredBrokerHeartbeat", "ReplicationControlManager", "controller", "lowestActiveOffset"),
         ("emptied-write", "PartitionChangeRecord", "common/metadata", "written"),
         ("emptied-replay", "ClusterDelta", "image", "image"),
         ("first-incrementalAlterConfigs", "ConfigurationControlManager", "controller", "incrementalAlterConfigs"),

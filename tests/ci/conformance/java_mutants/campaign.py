@@ -282,22 +282,23 @@ def score(place: Path = RAN) -> str:
     equal = sum(row[1] == EQUAL for row in rows)
     share = f"{100 * len(noticed) / (len(rows) - equal):.0f} %"
     every = json.loads(place.read_text("utf-8"))["of"]
-    return (f"Of {every:,} mutants {len(rows):,} were run, drawn by their names: {equal:,} are equal to Kafka, and of "
-            f"the other {len(rows) - equal:,} `branch` notices {len(noticed):,} ({share}), half of them within "
-            f"{noticed[len(noticed) // 2]:,} steps")  # fmt: skip
+    part = "All" if len(rows) == every else f"{len(rows):,} of"
+    return (f"{part} {every:,} mutants were run: {equal:,} are equal to Kafka, and of the other {len(rows) - equal:,} "
+            f"`branch` notices {len(noticed):,} ({share}), "
+            f"half of them within {noticed[len(noticed) // 2]:,} steps")  # fmt: skip
 
 
 def record(into: Path = RAN) -> None:
     """Write what commits have noted here, the last of each mutant, and keep of others what was not run again.
 
-    Each row has the commit that it ran at; what ran on changed files is left out. Who survived is judged anew.
+    Each row has the commit that it ran at; what ran on changed files is left out. Who was not noticed is judged anew.
     """
     rows = {row[0]: row for row in recorded(into)}
     for place in sorted(FOLDER.glob("*/java-mutants/*.jsonl"), key=lambda one: one.stat().st_mtime):
         if not (of := place.parent.parent.name).endswith("-changed"):
             rows |= {key: [*row, of] for key, row in _rows(place).items()}
     keys = [one.key for one in mutants()]
-    rows |= {key: [key, _judgement(key), *row[2:]] for key, row in rows.items() if row[1] == SURVIVED}
+    rows |= {key: [key, _judgement(key), *row[2:]] for key, row in rows.items() if row[1] != NOTICED}
     text = ",\n  ".join(json.dumps(rows[key]) for key in keys if key in rows)
     head = f'"release": "{NEWEST}", "of": {len(keys)}'
     into.write_text(f'{{{head}, "mutants": [\n  {text}\n]}}\n', encoding="utf-8")

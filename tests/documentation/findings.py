@@ -141,7 +141,7 @@ def _pairs() -> str:
     return (
         f"{sum(row.pairs for row in rows):,} in {len(own)} scopes, of which none breaks a promise that the release "
         f"keeps; in {len(rows) - len(own)} others no mend changes anything. In {len(night)} scopes they are asked by "
-        f"night, an eighth at a time, since each pair is a program of its own to compile: {left}."
+        f"night, a share at a time: {left}."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from attrs import fields, frozen
+from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.drivers import PACKAGE, TOUR, sources
@@ -21,11 +21,9 @@ from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.directories.state import Told
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elr_index.state import ElrIndexed
-from kraftcheck.model.systems.ending_faults import FAULTS_END
 from kraftcheck.model.systems.replication.state import STOPPED_CLEAN
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
-from kraftcheck.solvers.reference.interpreter import Integers
 
 DRIVERS = sources(Build("4.0.0"), TOUR)
 """What a test stands on: the managers of 4.0.0 and later, how they are made, and how events reach them."""
@@ -43,7 +41,6 @@ IN_NO_RELEASE = ("elect_designated", "sweep_sessions", "create_topic", "load_sna
 """Actions without a form on the managers of a test: events of no release, another topic, another controller."""
 
 REPORTS = ("heartbeat", "directories_offline")  # events by which the controller learns of directories that have failed
-TIMERS = ("unclean_timer", "balance_timer")  # what the controller goes on doing where nothing happens any more
 
 SETS = ("isr", "elr", "removing", "adding")
 
@@ -90,9 +87,8 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
     and fails on one that has it no more.
 
     Args:
-        trace: of the systems `elections` and `elr-index`; of `healing-elections`, with what is for ever taken once
-            more; of `replication`, `directories` and `kraft`, whose brokers, disks and logs are left out. The test is
-            about the second partition of `kraft` where it has one.
+        trace: of the systems `elections` and `elr-index`; of `replication`, `directories` and `kraft`, whose brokers,
+            disks and logs are left out. The test is about the second partition of `kraft` where it has one.
         program: what it was found in.
         title: what is checked, in a line.
         name: of the test's class.
@@ -103,9 +99,6 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
     system = program.system.name
     if system == "elections":
         start, acts = trace.initial, list(_elections(trace.steps))
-    elif system == "healing-elections":
-        plain = Elections(**{one.name: getattr(trace.initial, one.name) for one in fields(Elections)})
-        start, acts = plain, [*_elections(trace.steps), *_elections(_for_ever(trace, program))]
     elif system == "elr-index":
         start, acts = trace.initial.controller, list(_elections(trace.steps))
     elif system == "replication":
@@ -123,21 +116,8 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
     return _test_source(name, trace, title, start, acts)
 
 
-def _for_ever(trace: Trace, program: Program) -> Iterator[TraceStep]:
-    """The steps of the cycle; where nothing happens any more, timers that change nothing."""
-    start = len(trace.steps) if trace.loop is None else trace.loop.start
-    yield from trace.steps[start:]
-    engine, halted = Integers(program.system, program.setting), trace.states[-1]
-    for timer in TIMERS if start == len(trace.steps) else ():
-        move = engine.move_of(timer, {})
-        if move is not None:
-            yield engine.take(halted, move).trace_step()
-
-
 def _elections(steps: Iterable[TraceStep]) -> Iterator[Act]:
     for step in steps:
-        if step.action == FAULTS_END:
-            continue  # No event: it says of what follows that no fault comes.
         values: dict[str, tuple[int, ...]] = {}
         for name, value in step.arguments.items():
             values.update(dict.fromkeys(ARGUMENTS.get(name, ()), tuple(int(leaf) for _, leaf in leaves(value))))

@@ -76,10 +76,10 @@ def test_a_test_says_what_the_trace_says(tmp_path: Path) -> None:
     text = test.read_text(encoding="utf-8")
     assert test.name == "ControllerStaysTest.java"
     assert [line.split('"')[1] for line in text.splitlines() if "managers.act(" in line] == [
-        "fence", "assign", "delete_topic", "heartbeat",
+        "assign", "fence", "delete_topic", "heartbeat",
     ]  # fmt: skip
     assert text.count("TourDriver.RESIGNED") == 1
-    assert 'assertEquals(List.of(), sorted(after1.isr), "isr")' in text
+    assert 'assertEquals(List.of(), sorted(after2.isr), "isr")' in text
     assert (tmp_path / "b7" / "TourDriver.java").exists()
 
 

@@ -357,7 +357,7 @@ def _clusters(number: int, place: Path) -> None:
     for seed in range(number):
         folder = place / "log" / str(seed)
         folder.mkdir(parents=True)
-        size = SyntheticSize(brokers=4, topics=2, partitions=6, records=1000, seed=seed)
+        size = SyntheticSize(brokers=4, topics=2, partitions=6, records=300, seed=seed)
         (folder / f"{0:020}.log").write_bytes(b"".join(SyntheticLog(size).batches()))
 
 

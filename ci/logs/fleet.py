@@ -14,10 +14,28 @@ from kraftcheck.ci.terminal.files import results
 from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
 
+Part = Sequence[tuple[int, LogFiles]]  # some logs, each with its number
 
-def _replayed(options: ReplayOptions, out: Path, part: tuple[int, LogFiles]) -> LogReport | str:
+MANY, MOST = 64, 16
+"""Of so many logs several are a part, at most so many: a task for each small log would cost more than its replay."""
+
+
+def _parts(logs: Sequence[LogFiles]) -> list[Part]:
+    """All logs, those of a part beside each other.
+
+    >>> [len(part) for part in _parts([LogFiles("log", ())] * 200)][-2:], len(_parts([LogFiles("log", ())] * 63))
+    ([3, 2], 63)
+    """
+    numbered, size = list(enumerate(logs)), max(1, min(MOST, len(logs) // MANY))
+    return [numbered[at : at + size] for at in range(0, len(numbered), size)]
+
+
+def _all_replayed(options: ReplayOptions, out: Path, part: Part) -> list[LogReport | str]:
+    return [_replayed(options, out, number, log) for number, log in part]
+
+
+def _replayed(options: ReplayOptions, out: Path, number: int, log: LogFiles) -> LogReport | str:
     """The report of one log, whose rows are written as they come; or why it is refused."""
-    number, log = part
     try:
         of_log = options.name(log), None if options.anonymise else cluster_id(log)
         with tables(out, number, of_log, options.rules) as files:
@@ -43,9 +61,9 @@ def tabulated(
         Interrupted: when a signal stopped it.
     """
     with results("--out", out) as place:
-        ask, parts = functools.partial(_replayed, options, place), list(enumerate(logs))
-        executor = processes(min(workers, len(logs))) if cluster is None else cluster.executor(quiet=True)
-        found = [answer for _, answer in fan_out(executor, ask, parts, "logs", quiet=True)]
+        ask, parts = functools.partial(_all_replayed, options, place), _parts(logs)
+        executor = processes(min(workers, len(parts))) if cluster is None else cluster.executor(quiet=True)
+        found = [answer for _, answers in fan_out(executor, ask, parts, "logs", quiet=True) for answer in answers]
         if len(found) < len(logs):
             raise Interrupted(f"stopped after {len(found)} of {len(logs)} logs")
         if refused := sorted(one for one in found if isinstance(one, str)):

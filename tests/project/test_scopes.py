@@ -28,6 +28,18 @@ def test_every_scope_is_on_the_page() -> None:
     assert [row[:2] for row in ROWS] == [(name, scope) for name, system in SYSTEMS.items() for scope in system.scopes]
 
 
+@pytest.mark.parametrize(("name", "scope"), [row[:2] for row in ROWS])
+def test_bounds_are_those_of_the_scope(name: str, scope: str) -> None:
+    """Each bound that a row names has that value in the scope, under the name that the command line takes."""
+    bounds = SYSTEMS[name].setting(scope, rules=parse("fixed")).bounds
+    named = {word.replace("_", "-"): value for word, value in bounds.items()}
+    cell = re.search(rf"^\| `{name}` \| `{scope}` \| ([^|]*) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert cell is not None
+    said = re.findall(r"([a-z][a-z -]*?) (\d+)(?=,|$)", cell[1])
+    assert [(word, int(value)) for word, value in said] == [(word, named[word]) for word, _ in said]
+    assert said
+
+
 @pytest.mark.parametrize(("name", "scope", "distinct", "generated", "depth"), CASES)
 def test_counts_are_those_of_an_exploration(name: str, scope: str, distinct: str, generated: str, depth: str) -> None:
     """A scope of less than a million states has the counts that the page gives."""

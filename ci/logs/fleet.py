@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,7 +38,8 @@ def _all_replayed(options: ReplayOptions, out: Path, part: Part) -> list[LogRepo
 def _replayed(options: ReplayOptions, out: Path, number: int, log: LogFiles) -> LogReport | str:
     """The report of one log, whose rows are written as they come; or why it is refused."""
     try:
-        of_log = options.name(log), None if options.anonymise else cluster_id(log)
+        name = os.fsencode(options.name(log)).decode("utf-8", "backslashreplace")  # a table's texts are of characters
+        of_log = name, None if options.anonymise else cluster_id(log)
         with tables(out, number, of_log, options.rules) as files:
             summary = options.replay(log, files.add, detailed=False, diagnoses=True)
             files.finish(summary.causes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from itertools import repeat
 from pathlib import Path
@@ -446,12 +446,14 @@ def tables(out: Path, number: int, of_log: tuple[str, str | None], rules: str | 
     for path in targets.values():
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        files = {kind: pq.ParquetWriter(path, SCHEMAS[kind], store_schema=False) for kind, path in temporary.items()}
-        try:
+        with ExitStack() as opened:
+            files = {
+                kind: opened.enter_context(
+                    pq.ParquetWriter(opened.enter_context(path.open("wb")), SCHEMAS[kind], store_schema=False)
+                )
+                for kind, path in temporary.items()
+            }
             yield (rows := Tables(of_log, files, rules))
-        finally:
-            for file in files.values():
-                file.close()
         for kind, path in temporary.items() if rows.finished else ():
             path.replace(targets[kind])
     finally:

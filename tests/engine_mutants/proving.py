@@ -43,7 +43,7 @@ MUTANTS = (
            "solvers.smt.z3terms:Z3Reader.resize", "if term.lo < 0 else z3.ZeroExt", "if term.lo > 0 else z3.ZeroExt",
            Z3_ENDS),
     Mutant("premises-contradict", "A premise is false, so that everything follows.",
-           "solvers.smt.queries:Questions.premises", "terms |= self.bounds(kind) if within else {}",
+           "solvers.smt.queries:Questions.premises", "terms |= self.bounds(kind, there=True) if within else {}",
            "terms |= {'guard: ': self.subject.program.graph.constant(False)}", UNREACHABLE),
     Mutant("few-suffice", "What few participants prove is proven for any number.",
            "solvers.smt.worker:ProofWorker._from_choices", "effort).ask(obligation)",

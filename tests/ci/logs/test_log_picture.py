@@ -76,7 +76,7 @@ def test_a_long_report_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         ((ELR, "--html", "x", "--json", "x"), "--json and --html cannot both write to x; give one another file"),
         ((ELR, "--html", "-"), "--html takes the name of a file, since standard output has the report; give one"),
         ((ELR, "--html", "none/x.html"), "cannot write none/x.html: there is no folder none; choose another place"),
-        ((ELR, "--html", "x", "--engine", "spark", "--out", "o"), "--html shows batches with --engine python only"),
+        ((ELR, "--html", "x", "--engine", "spark", "--out", "o"), "--html shows batches without --out only"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -162,6 +162,18 @@ def test_the_id_of_the_cluster_is_told_unless_names_are_hidden(tmp_path: Path) -
         (tmp_path / "meta.properties").write_text("#\nversion=1\ncluster.id=M4nwvB\n", encoding="utf-8")
 
 
+def test_a_name_that_is_no_text_is_told_by_its_bytes(tmp_path: Path) -> None:
+    """A folder whose name has a byte of no character is a log, a place for tables, and a name in them."""
+    folder = tmp_path / "od\udc80d"
+    shutil.copytree(ELR, folder)
+    assert kraftcheck("replay", folder, "--out", tmp_path / "out\udc80", "--workers", "1").code == 0
+    names = {
+        row["cluster"]
+        for row in pq.read_table(next((tmp_path / "out\udc80" / "batches").iterdir()).open("rb")).to_pylist()
+    }
+    assert names == {f"{tmp_path}/od\\x80d"}
+
+
 def test_a_shard_replays_its_logs_and_says_so(tmp_path: Path) -> None:
     """Two shards are together the whole, and a document names the shard that it is of."""
     found = []

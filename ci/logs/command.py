@@ -28,7 +28,7 @@ from kraftcheck.ci.logs.report import (
     total_line,
 )
 from kraftcheck.ci.run.fanout import Cluster, cluster_of, fan_out_options
-from kraftcheck.ci.spark.session import check_pyarrow
+from kraftcheck.ci.spark.session import check_packages, check_pyarrow
 from kraftcheck.ci.terminal import options as shared
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
@@ -116,7 +116,7 @@ def _cluster(flags: Mapping[str, Any]) -> Cluster | None:
         raise Refusal("--engine spark needs --out, the folder for the tables of what it finds")
     if flags["out"] is not None:
         check_idle("shows batches without --out only", "verbose", "page")
-        check_pyarrow()
+        check_packages() if cluster is not None else check_pyarrow()
     return cluster
 
 

@@ -296,7 +296,7 @@ def test_workers_get_the_whole_package(tmp_path: Path) -> None:
     """The archive for a cluster's workers holds what a task imports, although the checkout's folders are links."""
     sent: list[str] = []
     context = SimpleNamespace(master="spark://elsewhere", addPyFile=sent.append)
-    ship_sources(SimpleNamespace(sparkContext=context), tmp_path / "sources.zip")
+    ship_sources(SimpleNamespace(sparkContext=context, _jsparkSession=None), tmp_path / "sources.zip")
     assert sent == [str(tmp_path / "sources.zip")]
     code = (
         f"import sys; sys.path[:0] = [{sent[0]!r}]\n"

@@ -167,10 +167,8 @@ def test_a_name_that_is_no_text_is_told_by_its_bytes(tmp_path: Path) -> None:
     folder = tmp_path / "od\udc80d"
     shutil.copytree(ELR, folder)
     assert kraftcheck("replay", folder, "--out", tmp_path / "out\udc80", "--workers", "1").code == 0
-    names = {
-        row["cluster"]
-        for row in pq.read_table(next((tmp_path / "out\udc80" / "batches").iterdir()).open("rb")).to_pylist()
-    }
+    with next((tmp_path / "out\udc80" / "batches").iterdir()).open("rb") as file:
+        names = set(pq.read_table(file)["cluster"].to_pylist())
     assert names == {f"{tmp_path}/od\\x80d"}
 
 

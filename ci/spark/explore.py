@@ -30,7 +30,7 @@ from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, portable
 
 
-def check_sight_on(session: Any, sight: Sight, messages: Path) -> None:
+def check_sight_on(cluster: SparkCluster, sight: Sight) -> None:
     """Let the workers prove that they see the run, before anything is computed.
 
     A worker that joins later is not asked here: each task that writes looks for itself.
@@ -38,11 +38,11 @@ def check_sight_on(session: Any, sight: Sight, messages: Path) -> None:
     Raises:
         Refusal: naming a worker that does not.
     """
-    tasks = 4 * services_of(session).cores
+    tasks = 4 * cluster.cores
     try:
-        rows = session.range(0, tasks, 1, tasks).mapInArrow(sight_task(sight), RESULT_SCHEMA).collect()
+        rows = cluster.session.range(0, tasks, 1, tasks).mapInArrow(sight_task(sight), RESULT_SCHEMA).collect()
     except Exception as error:
-        raise job_error(error, messages) from error
+        raise job_error(error, cluster.log) from error
     if len(rows) != tasks:
         raise JobFailedError(f"{len(rows)} of {tasks} tasks looked for {sight[0]}; --resume goes on")
 
@@ -168,9 +168,10 @@ class SparkEngine:
 
     def _cluster(self, run: DatasetRun, spec: BlockSpec, session: Any, log: Path) -> SparkCluster:
         """What runs the jobs of levels, once workers see the run."""
-        if run.log.lease is not None and not services_of(session).master.startswith("local"):
-            check_sight_on(session, run.log.lease.sight(), log)
-        return SparkCluster.of(session, spec, log, self.small, min(self.memory // 4, VISITED_BYTES))
+        cluster = SparkCluster.of(session, spec, log, self.small, min(self.memory // 4, VISITED_BYTES))
+        if run.log.lease is not None and not cluster.services.master.startswith("local"):
+            check_sight_on(cluster, run.log.lease.sight())
+        return cluster
 
     def go_on(self, run: DatasetRun, runner: SparkCluster) -> None:
         """Expand what is left under Spark, then judge."""

@@ -18,6 +18,7 @@ from attrs import frozen
 
 from kraftcheck.ci.dataset.jobs import Batches
 from kraftcheck.ci.spark.session import is_embedded, log_to
+from kraftcheck.ci.terminal.interrupts import called_on
 
 T = TypeVar("T")
 
@@ -65,26 +66,6 @@ def services_of(session: Any) -> Services:
     return JvmServices(session) if hasattr(session, "_jsparkSession") else ConnectServices(session)
 
 
-@contextlib.contextmanager
-def _cancelled_on(stop: threading.Event, cancel: Callable[[], object]) -> Iterator[None]:
-    """Call `cancel` once the flag is set meanwhile."""
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.1):
-            if stop.is_set():
-                cancel()
-                return
-
-    watcher = threading.Thread(target=watch, name="watch", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watcher.join()
-
-
 @frozen
 class JvmServices:
     """Those of a session whose JVM is beside this process."""
@@ -128,7 +109,7 @@ class JvmServices:
             with contextlib.suppress(Py4JNetworkError, OSError):  # a JVM that has gone has no job left
                 context.cancelJobGroup(name)
 
-        with _cancelled_on(stop, cancel):
+        with called_on(stop, cancel):
             yield name
 
     def costs(self, name: str, frame: Any) -> dict[str, float]:
@@ -186,7 +167,7 @@ class ConnectServices:
         name = f"kraftcheck-{uuid.uuid4().hex}"
         self.session.addTag(name)
         try:
-            with _cancelled_on(stop, lambda: self.session.interruptTag(name)):
+            with called_on(stop, lambda: self.session.interruptTag(name)):
                 yield name
         finally:
             self.session.removeTag(name)

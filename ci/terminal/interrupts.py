@@ -193,6 +193,26 @@ def register_stop(stop: Stop) -> Iterator[None]:
             watch.unread += stop.asked_by is not None and not stop.signalled and not watch.stops
 
 
+@contextlib.contextmanager
+def called_on(stop: threading.Event, act: Callable[[], object]) -> Iterator[None]:
+    """Call `act` in another thread once the flag is set meanwhile."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            if stop.is_set():
+                act()
+                return
+
+    watcher = threading.Thread(target=watch, name="watch", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
 def end_children() -> None:
     """Ask every descendant to end, then end it."""
     for number in (signal.SIGTERM, signal.SIGKILL):

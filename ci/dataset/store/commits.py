@@ -155,22 +155,30 @@ def _lease_of_objects(folder: ObjectPath) -> Iterator[Lease]:
         version = path.put_new(document) if version is None else path.put_instead(document, version)
     except PresentError as error:
         raise Refusal(f"{folder} is in use by another driver, which came first; choose another --out") from error
-    held, ends = [version], threading.Event()
-    beats = threading.Thread(target=_beat, args=(path, token, held, ends), daemon=True)
-    if path.replaces_at_once:
-        beats.start()
+    held = [version]
     try:
-        yield Lease(path, token)
+        with _beating(path, token, held) if path.replaces_at_once else contextlib.nullcontext():
+            yield Lease(path, token)
     finally:
-        ends.set()
-        if path.replaces_at_once:
-            beats.join()
         with contextlib.suppress(PresentError, OSError):
             path.put_instead(b"{}", held[0])
 
 
+@contextlib.contextmanager
+def _beating(path: ObjectPath, token: str, held: list[Any]) -> Iterator[None]:
+    """Have the lease written anew meanwhile; `held` is its version."""
+    ends = threading.Event()
+    beats = threading.Thread(target=_beat, args=(path, token, held, ends), daemon=True)
+    beats.start()
+    try:
+        yield
+    finally:
+        ends.set()
+        beats.join()
+
+
 def _beat(path: ObjectPath, token: str, held: list[Any], ends: threading.Event) -> None:
-    """Write the lease anew from time to time, as long as it is this driver's; `held` is its version."""
+    """Write the lease anew from time to time, as long as it is this driver's."""
     beats = 0
     while not ends.wait(BEAT_SECONDS):
         beats += 1

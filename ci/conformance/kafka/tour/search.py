@@ -26,6 +26,7 @@ from kraftcheck.ci.conformance.kafka.tour.answers import (
 )
 from kraftcheck.ci.conformance.kafka.tour.model import States, differs, keys_of
 from kraftcheck.ci.conformance.kafka.tour.requests import CHECKED
+from kraftcheck.ci.terminal.interrupts import called_on
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.solvers.machine_code.compile import RowFunction
 from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, NO_ACTION, FramePlan, live_kinds
@@ -72,22 +73,13 @@ class Managers:
     @contextmanager
     def ended_by(self, stop: threading.Event) -> Iterator[None]:
         """Meanwhile a stop ends the processes, whatever they are asked; new ones follow them."""
-        over = threading.Event()
 
-        def watch() -> None:
-            while not over.is_set():
-                if stop.wait(0.1):
-                    over.set()
-                    for process in self.processes:
-                        process.kill()
+        def end() -> None:
+            for process in self.processes:
+                process.kill()
 
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
+        with called_on(stop, end):
             yield
-        finally:
-            over.set()
-            watcher.join()
         for process in self.processes if stop.is_set() else ():
             process.restart()
 

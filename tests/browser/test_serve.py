@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from kraftcheck.ci.explore.serve.finished import opened_run
 from tests.browser.accessibility import assert_accessible
@@ -232,6 +232,22 @@ def test_charts_come_from_an_exploration(lift: Page) -> None:
     expect(current(lift)).to_contain_text("1 rise(by=3)")
 
 
+def test_a_second_key_goes_on_from_the_first(lift: Page) -> None:
+    """Keys that are pressed before the server has answered move as far as the same keys pressed slowly."""
+    take(lift, "rise(by=1)")
+    take(lift, "rise(by=1)")
+    take(lift, "turn()")
+    late: list[Route] = []
+    lift.route("**/api/path", lambda route: late.append(route))
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowLeft"):
+        lift.keyboard.press(key)
+    lift.wait_for_timeout(100)
+    expect(current(lift)).to_contain_text("3 turn()")
+    for route in late:
+        route.continue_()
+    expect(current(lift)).to_contain_text("1 rise(by=1)")
+
+
 def test_a_state_is_found_by_an_expression(lift: Page, watch: Watch) -> None:
     """A way is found and taken; what cannot be, what ends with its budget, and what is no expression, are said."""
     lift.get_by_role("button", name="search", exact=True).click()
@@ -268,6 +284,7 @@ def test_a_finished_run_is_shown(page: Page, tmp_path_factory: pytest.TempPathFa
         page.get_by_role("button", name="below-the-roof").click()
         expect(current(page)).to_contain_text("1 rise(by=3)")
         page.keyboard.press("Home")  # from any step of a counterexample another way can be taken
+        expect(current(page)).to_contain_text("0 initial")
         page.locator("button.take", has_text="turn()").click()
         expect(page.locator(".path li")).to_have_text([re.compile("initial"), re.compile("1 turn")])
         page.get_by_role("button", name="charts", exact=True).click()

@@ -4,8 +4,8 @@ import { charts } from "./charts.js";
 import { counterexamples, found } from "./counterexamples.js";
 import { html, render } from "./element.js";
 import { graph, redraw } from "./graph.js";
-import { forward, hereLine } from "./path.js";
-import { go, moveTo, show, undo } from "./places.js";
+import { hereLine } from "./path.js";
+import { forward, go, moveBy, moveTo, moveToLast, show, undo } from "./places.js";
 import { search } from "./search.js";
 import { ask } from "./server.js";
 import { listen, store, update } from "./store.js";
@@ -59,10 +59,10 @@ function draw() {
 }
 
 const MOVES = {
-  ArrowLeft: () => moveTo(store.place.at - 1),
+  ArrowLeft: () => moveBy(-1),
   ArrowRight: forward,
   Home: () => moveTo(0),
-  End: () => moveTo(store.place.steps.length),
+  End: moveToLast,
   u: undo,
   "/": () => document.getElementById("filter-actions")?.focus(),
 };

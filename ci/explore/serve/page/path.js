@@ -2,7 +2,7 @@
 
 import { examplesHere } from "./counterexamples.js";
 import { html } from "./element.js";
-import { go, moveTo, undo } from "./places.js";
+import { forward, go, moveBy, moveTo, undo } from "./places.js";
 import { store, update } from "./store.js";
 
 function otherText(path) {
@@ -61,12 +61,6 @@ function keepNames(event) {
   event.currentTarget.querySelector(".names")?.setAttribute("transform", `translate(${event.currentTarget.scrollLeft})`);
 }
 
-// The next step of the path; after the last one of a cycle its first.
-export function forward() {
-  const { at, again } = store.path;
-  return moveTo(at === store.place.steps.length && again !== null ? again + 1 : at + 1);
-}
-
 // The state in view, as one line: what the other views are about.
 export function hereLine() {
   const { path } = store, here = path.columns[path.at];
@@ -84,7 +78,7 @@ export function pathView() {
     <p class="controls">${startChoice()}${besideChoice()}
       <span class="moves"><button class="quiet" onClick=${undo} disabled=${path.at === 0}>undo</button>
       <button class="quiet" onClick=${() => go({ steps: [], at: 0 })} disabled=${place.steps.length === 0}>start over</button>
-      <button onClick=${() => moveTo(path.at - 1)} disabled=${path.at === 0}>← back</button>
+      <button onClick=${() => moveBy(-1)} disabled=${path.at === 0}>← back</button>
       <button class=${more ? "primary" : ""} onClick=${forward} disabled=${!more}>forward →</button></span></p>
     ${examplesHere()}
     <ol class="path" start="0">${path.columns.map((column) => stepButton(column, path))}</ol>

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.watching import Watch, watching
+
+PATIENCE = 20_000  # milliseconds; a busy machine draws late, and a test that passes waits for nothing
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -26,6 +28,7 @@ def browser() -> Iterator[Browser]:
     place = chromium.executable()
     if place is None:
         pytest.skip(chromium.ABSENT)
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=place, args=["--no-sandbox"])
         yield started
@@ -36,7 +39,7 @@ def browser() -> Iterator[Browser]:
 def opened(browser: Browser) -> Iterator[tuple[Page, Watch]]:
     """A page in a profile of its own, and the watch over it; a script that fails fails the test."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     watch = watching(page)
     yield page, watch

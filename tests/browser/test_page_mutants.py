@@ -10,6 +10,7 @@ from playwright.sync_api import Error, Page, expect
 
 from tests.browser import test_log_page as log
 from tests.browser import test_trace_page as trace
+from tests.browser.conftest import PATIENCE
 from tests.browser.watching import Watch
 
 pytestmark = pytest.mark.slow
@@ -111,7 +112,7 @@ def impatient(page: Page) -> Iterator[None]:
     page.set_default_navigation_timeout(60_000)
     expect.set_options(timeout=1_000)
     yield
-    expect.set_options(timeout=5_000)
+    expect.set_options(timeout=PATIENCE)
 
 
 def check_found(page: Page, watch: Watch, pages: Path, folder: Path, mutant: tuple[str, str, str, Check]) -> None:

@@ -153,10 +153,7 @@ def find(paths: Sequence[AnyPath]) -> list[LogFiles]:
         elif isinstance(path, ObjectPath):
             log_files += _logs_below(path)
         elif path.is_dir():
-            logs = list(_logs_in(path, set()))
-            if not logs:
-                raise LogError(f"{path}: no log in this folder; a log ends in {', '.join((*BINARY, *TEXT))}")
-            log_files += logs
+            log_files += list(_logs_in(path, set())) or _no_log(path)
         elif path.exists():
             log_files.append(LogFiles(str(path), (path,)))
         else:

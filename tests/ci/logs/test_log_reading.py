@@ -440,7 +440,7 @@ def test_folders_hold_logs(tmp_path: Path) -> None:
         shutil.copy(SEGMENT, tmp_path / name)
     assert [Path(log.name).name for log in find((tmp_path,))] == ["a", "b"]
     (tmp_path / "none").mkdir()
-    with pytest.raises(LogError, match="no log in this folder"):
+    with pytest.raises(LogError, match="no log is there"):
         find((tmp_path / "none",))
     with pytest.raises(LogError, match="no such file"):
         find((tmp_path / "missing",))

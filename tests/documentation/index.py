@@ -16,7 +16,8 @@ from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
 from tests.ci.dataset import questions
 from tests.ci.mutants.operator_page import counted, percent, read_scores
-from tests.documentation import commands, coverage, defects
+from tests.documentation import commands
+from tests.documentation.register import coverage, defects
 from tests.documentation.releases import columns
 from tests.model.language.words import page as words
 from tests.properties.register import rules_page

@@ -9,11 +9,13 @@ from pathlib import Path
 from kraftcheck.ci.mutants.page import page as load_bearing
 from kraftcheck.ci.mutants.table import read_parts
 from tests.browser import drawn
+from tests.ci.explore import scopes_page
 from tests.ci.mutants import operator_page
 from tests.ci.mutants.operator_page import read_scores
 from tests.ci.night import record
 from tests.documentation import findings, index, lemmas, live, proofs, releases
 from tests.documentation.mistakes import page as mistakes
+from tests.documentation.register import verdicts
 from tests.shared.places import DOCS
 
 PROOFS = proofs.read_runs(DOCS / "reference" / "proofs.json")
@@ -22,6 +24,8 @@ PROOFS = proofs.read_runs(DOCS / "reference" / "proofs.json")
 PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "live-findings.md": live.page,
     DOCS / "reference" / "releases.md": releases.page,
+    DOCS / "reference" / "scopes.md": scopes_page.kept,
+    DOCS / "reference" / "verdicts.md": verdicts.page,
     findings.FOLDER / "README.md": findings.page,
     DOCS / "reference" / "load-bearing.md": lambda: load_bearing(read_parts(DOCS / "reference" / "load-bearing.json")),
     DOCS / "reference" / "operator-mutants.md": lambda: operator_page.page(

@@ -140,10 +140,7 @@ MEASURED = re.compile(
 )
 """How a passage says that its figures are those of a run, not of today's sources."""
 
-WRITTEN = {*MADE, *(DOCS / "reference" / name for name in ("scopes.md", "verdicts.md"))}
-"""Pages that are compared with data, or that a command wrote."""
-
-PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted({*DOCS.rglob("*.md")} - WRITTEN)]
+PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted({*DOCS.rglob("*.md")} - {*MADE})]
 SIZED = re.compile(r"^\| `(\S+)` \| `(\S+)` \| [^|]* \| ([\d,]+) \|", re.MULTILINE)
 IN_SCOPE = re.compile(r"`([a-z-]+)`, `([a-z-]+)`, `fixed`(?P<rest>[^|]*(?:\| *[^|]*)?)")
 
@@ -151,7 +148,7 @@ IN_SCOPE = re.compile(r"`([a-z-]+)`, `([a-z-]+)`, `fixed`(?P<rest>[^|]*(?:\| *[^
 @functools.cache
 def compared() -> frozenset[str]:
     """Every number that a console block shows, or data, a source or a test has; without separators."""
-    texts = [path.read_text(encoding="utf-8") for path in WRITTEN]
+    texts = [path.read_text(encoding="utf-8") for path in MADE]
     texts += [path.read_text(encoding="utf-8") for layer in LAYERS for path in (ROOT / layer).rglob("*.py")]
     texts += [block[0] for path in PROSE for block in FENCED.finditer(path.read_text("utf-8")) if block[1] == "console"]
     found = (match for text in texts for match in LITERAL.finditer(text))

@@ -6,7 +6,7 @@ import functools
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
@@ -27,9 +27,10 @@ from kraftcheck.properties.register.citations import (
 )
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.rules import UNCOVERED
-from kraftcheck.properties.register.verdicts import EVERY, EXPECTED, EXPECTED_LIVENESS, Row, word
+from kraftcheck.properties.register.verdicts import EVERY, EXPECTED_LIVENESS
 from tests.documentation.console import files_of
 from tests.documentation.findings import in_short
+from tests.documentation.register.verdicts import worst
 from tests.properties.register import rules_page
 from tests.shared.places import DOCS, ROOT
 
@@ -274,13 +275,6 @@ def test_example_system_is_short() -> None:
     assert len(files_of(page)["lease.py"].splitlines()) <= 40
 
 
-def worst(rows: Mapping[Row, Mapping[str, str]], system: str, claim: str, rules: str) -> str:
-    """The worst expected verdict of a property over the scopes of some rows, shortest trace first."""
-    found = [row.get(claim, "holds") for (of, _, name), row in rows.items() if (of, name) == (system, rules)]
-    refuted = sorted((verdict for verdict in found if verdict != "holds"), key=lambda v: int(v.split()[1]))
-    return refuted[0] if refuted else word(system, rules, claim, "holds")
-
-
 def test_results_at_a_glance_are_the_expected_data() -> None:
     """Every cell of the README's table of promises is the worst expected verdict over all scopes, large ones too."""
     row = re.compile(r"^\| [^|]+ \| `(\S+)` `(\S+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
@@ -297,23 +291,6 @@ def test_results_at_a_glance_are_the_expected_data() -> None:
 def test_the_findings_are_those_of_the_newest_release() -> None:
     """The README's table of findings has those that the newest release has, by what they cost."""
     assert f"| cost | findings | the first |\n|---|---|---|\n{in_short()}\n" in TEXT
-
-
-def test_page_of_verdicts_is_the_expected_data() -> None:
-    """Every cell of the tables of docs/reference/verdicts.md is the worst verdict over all scopes of the check."""
-    shown = (DOCS / "reference" / "verdicts.md").read_text(encoding="utf-8")
-    tables = re.split(r"^([\w-]+): the worst verdict.*$", shown, flags=re.MULTILINE)
-    explored = {**EXPECTED, **EXPECTED_LIVENESS}
-    assert tables[1::2] == list(dict.fromkeys(row[0] for row in explored))
-    for system, table in zip(tables[1::2], tables[2::2], strict=True):
-        head, *lines = table.strip().splitlines()
-        columns = head.split()[1:]
-        rows = [re.split(r"\s{2,}", line.strip()) for line in lines if re.match(r"[a-z0-9-]+\s{2,}", line)]
-        odd = {claim for row, claims in explored.items() if row[0] == system for claim in claims}
-        assert {"deadlock", *odd} <= {row[0] for row in rows}
-        for claim, *cells in rows:
-            for rules, cell in zip(columns, cells, strict=True):
-                assert cell in (worst(explored, system, claim, rules), "-"), f"{system} {claim} under {rules}"
 
 
 def test_links_lead_to_files() -> None:

@@ -23,21 +23,9 @@ CASES = [row if states < 30_000 else pytest.param(*row, marks=pytest.mark.slow)
          for row, states in SMALL.items() if states < 1_000_000]  # fmt: skip
 
 
-def test_every_scope_is_on_the_page() -> None:
-    """The page has a row for each scope of each system."""
-    assert [row[:2] for row in ROWS] == [(name, scope) for name, system in SYSTEMS.items() for scope in system.scopes]
-
-
-@pytest.mark.parametrize(("name", "scope"), [row[:2] for row in ROWS])
-def test_bounds_are_those_of_the_scope(name: str, scope: str) -> None:
-    """Each bound that a row names has that value in the scope, under the name that the command line takes."""
-    bounds = SYSTEMS[name].setting(scope, rules=parse("fixed")).bounds
-    named = {word.replace("_", "-"): value for word, value in bounds.items()}
-    cell = re.search(rf"^\| `{name}` \| `{scope}` \| ([^|]*) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert cell is not None
-    said = re.findall(r"([a-z][a-z -]*?) (\d+)(?=,|$)", cell[1])
-    assert [(word, int(value)) for word, value in said] == [(word, named[word]) for word, _ in said]
-    assert said
+def test_every_scope_is_counted() -> None:
+    """Each scope of each system has the counts of a search on the page."""
+    assert [row for row in ROWS if not row[3][0].isdigit() and not row[2].startswith("more than")] == []
 
 
 @pytest.mark.parametrize(("name", "scope", "distinct", "generated", "depth"), CASES)

@@ -1,9 +1,9 @@
-"""Regenerate docs/reference/scopes.md: `python -m tests.ci.explore.scopes_page [--system NAME] [--scope NAME]
+"""Count the scopes of docs/reference/scopes.md: `python -m tests.ci.explore.scopes_page [--system NAME] [--scope NAME]
 [--limit STATES] [FILE]`.
 
-Each scope of each system is explored under the mended rules; a scope with
-more states than the limit is listed as larger, not left out. With --system or
---scope only those rows are made anew, and the others stay as they are.
+Each scope of each system is explored under the mended rules; a scope with more states than the limit is listed as
+larger, not left out. With --system or --scope only those rows are counted anew. `python -m tests.documentation` counts
+none: it keeps the counts of the page, and writes the rest.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from kraftcheck.ci.terminal import machine, options
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
+from tests.shared.places import ROOT
 
 RULES = "fixed"
 LIMIT = 200_000_000
+THREADS = 2  # of the machine whose counts the page has
 PAGE = Path("docs/reference/scopes.md")
-ROW = re.compile(r"^\| `(\S+)` \| `(\S+)` \|.*$", re.MULTILINE)
+ROW = re.compile(r"^\| `(\S+)` \| `(\S+)` \| ([^|]*) (\|.*\n)", re.MULTILINE)
 
 HEAD = """# Scopes
 
@@ -42,13 +44,13 @@ the forward search alone: `recovers` properties, which need a backward search, a
 """
 
 
-def row(system: str, scope: str, bounds: str, result: Exploration) -> str:
-    """A line of the table."""
+def counts(result: Exploration) -> str:
+    """The cells of a line that a search fills."""
     size = f"{result.distinct:,}" if result.cut is None else f"more than {result.distinct:,}"
     depth = str(result.depth) if result.cut is None else f"more than {result.depth}"
     generated = f"{result.generated:,}" if result.cut is None else "-"
     seconds = f"{result.seconds:.1f} s" if result.cut is None else "for Spark"
-    return f"| `{system}` | `{scope}` | {bounds} | {size} | {generated} | {depth} | {seconds} |\n"
+    return f"| {size} | {generated} | {depth} | {seconds} |\n"
 
 
 def explore_scope(name: str, scope: str, budget: SearchBudget, quiet: bool) -> Exploration:
@@ -58,24 +60,24 @@ def explore_scope(name: str, scope: str, budget: SearchBudget, quiet: bool) -> E
     return run(program(evolve(chosen, system=evolve(chosen.system, properties=lambda _: claims))), budget, quiet=quiet)
 
 
-def rows_by_scope(page: str) -> dict[tuple[str, str], str]:
-    """The rows of a page, by system and scope."""
-    return {(match[1], match[2]): match[0] + "\n" for match in ROW.finditer(page)}
+def counted(page: str) -> dict[tuple[str, ...], str]:
+    """The counts of a page, by system, scope and bounds: other bounds are counted anew."""
+    return {match.group(1, 2, 3): match[4] for match in ROW.finditer(page)}
 
 
-def page(
-    budget: SearchBudget, selected: Callable[[str, str], bool], kept_rows: Mapping[tuple[str, str], str], quiet: bool
-) -> str:
-    """The page: selected rows, and rows that it lacks, are explored; the others stay."""
-    text = HEAD.format(rules=RULES, workers=budget.threads)
+def page(known: Mapping[tuple[str, ...], str], count: Callable[[str, str], str], threads: int = THREADS) -> str:
+    """The page, with counts that are known, or are made for it."""
+    text = HEAD.format(rules=RULES, workers=threads)
     for name, system in SYSTEMS.items():
         for scope, bounds in system.scopes.items():
-            if selected(name, scope) or (name, scope) not in kept_rows:
-                bounds_text = ", ".join(f"{key} {value}" for key, value in bounds.items())
-                text += row(name, scope, bounds_text, explore_scope(name, scope, budget, quiet))
-            else:
-                text += kept_rows[name, scope]
+            told = ", ".join(f"{key} {value}" for key, value in bounds.items())
+            text += f"| `{name}` | `{scope}` | {told} {known.get((name, scope, told)) or count(name, scope)}"
     return text
+
+
+def kept() -> str:
+    """The page with the counts that it has."""
+    return page(counted((ROOT / PAGE).read_text(encoding="utf-8")), lambda *_: "| not counted | - | - | - |\n")
 
 
 @click.command()
@@ -89,13 +91,13 @@ def scopes_command(
     target: Path, systems: tuple[str, ...], scopes: tuple[str, ...], limit: int, memory: int, quiet: bool
 ) -> None:
     """Explore every scope and write the page to TARGET (default docs/reference/scopes.md)."""
-    kept_rows = rows_by_scope(target.read_text(encoding="utf-8")) if (systems or scopes) and target.exists() else {}
+    old = counted(target.read_text(encoding="utf-8")) if (systems or scopes) and target.exists() else {}
+    known = {
+        row: told for row, told in old.items()
+        if (systems and row[0] not in systems) or (scopes and row[1] not in scopes)
+    }  # fmt: skip
     budget = search_budget(machine.cores(), memory, max_states=limit)
-
-    def selected(name: str, scope: str) -> bool:
-        return (not systems or name in systems) and (not scopes or scope in scopes)
-
-    write(target, page(budget, selected, kept_rows, quiet))
+    write(target, page(known, lambda *row: counts(explore_scope(row[0], row[1], budget, quiet)), budget.threads))
     sys.stdout.write(f"wrote {target}\n")
 
 

@@ -35,7 +35,7 @@ from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.mutants.source import applied, of_rule, source_mutant
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted
-from tests.documentation.coverage import TESTED
+from tests.documentation.register.coverage import TESTED
 from tests.properties.broken_rules import VARIABLE
 from tests.properties.register.rules_page import NOTICED
 from tests.shared.places import ROOT, TESTS

@@ -9,7 +9,7 @@ comma it may go on with another, or with a detail such as a section:
 | `KAFKA-19522`, `PR 20716` | the issue, the pull request |
 | `PartitionChangeBuilder.build` | class or method in Kafka's source at the snapshot |
 | `semantics 3`, `semantics 2.4` | section, or step of section 2, of the semantics reference |
-| `invariant 33`, `B4` | candidate invariant, or suspicious behaviour, of the same page |
+| `invariant 33`, `B4` | candidate property, or suspicious behaviour, of the page of invariants |
 | `catalogue 12`, `X1`, `S1` | entry, or finding, of the catalogue of defects |
 | `seeded` | what a seeded defect is |
 | `broker-id KIP` and the like | the page of the system that has the document as its subject |
@@ -17,7 +17,7 @@ comma it may go on with another, or with a detail such as a section:
 >>> for reference in references("PR 20716; B2"):
 ...     print(reference.target)
 https://github.com/apache/kafka/pull/20716
-docs/reference/kafka-semantics.md#b2
+docs/reference/invariants.md#b2
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from kraftcheck.model.register import content, numbered
 WIKI = "https://cwiki.apache.org/confluence/display/KAFKA/"
 SEMANTICS = "docs/reference/kafka-semantics.md"
 CATALOGUE = "docs/reference/bug-catalogue.md"
+INVARIANTS = "docs/reference/invariants.md"
 
 _TABLES = content(
     __package__, "kafka.toml",
@@ -133,7 +134,8 @@ def _of_number(text: str, **parts: str | None) -> str:
         "section": f"semantics-{number.replace('.', '-')}", "invariant": f"invariant-{number}",
         "entry": f"catalogue-{number}",
     }.get(kind, number.lower())  # fmt: skip
-    return f"{CATALOGUE if kind in ('entry', 'finding') else SEMANTICS}#{anchor}"
+    page = {"section": SEMANTICS, "entry": CATALOGUE, "finding": CATALOGUE}.get(kind, INVARIANTS)
+    return f"{page}#{anchor}"
 
 
 def in_kafka(name: str, release: str = "") -> str | None:

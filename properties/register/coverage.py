@@ -32,6 +32,14 @@ class Statement:
     reason: str = ""  # why it is left out; beside rules or properties, what they do not say of it
     # the scope in which a property has to be refuted, where the statement is about what only that one has
     within: str = ""
+    # what the reference pages say of an entry: its heading, how it goes wrong, and the wrong and the right rule, which
+    # of an invariant is its formula; what mended it; how it is known, or whether the snapshot keeps it
+    title: str = ""
+    tells: str = ""
+    wrong: str = ""
+    right: str = ""
+    mend: str = ""
+    known: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:

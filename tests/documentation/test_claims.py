@@ -126,8 +126,8 @@ def test_a_wrong_exit_code_is_found() -> None:
 
 
 def test_every_invariant_that_a_page_names_is_listed() -> None:
-    """Behind `invariant` stands a number that the page of semantics has as a place."""
-    places = set(re.findall(r'id="invariant-(\d+)"', (DOCS / "reference" / "kafka-semantics.md").read_text("utf-8")))
+    """Behind `invariant` stands a number that the page of invariants has as a place."""
+    places = set(re.findall(r'id="invariant-(\d+)"', (DOCS / "reference" / "invariants.md").read_text("utf-8")))
     named = re.compile(r"\binvariants? (\d+)(?:(?:-| and )(\d+))?", re.IGNORECASE)
     texts = [*(page.read_text("utf-8") for page in PAGES), rules_page.page()]
     told = {number for text in texts for found in named.findall(text) for number in found if number}

@@ -18,6 +18,7 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.citations import (
     CATALOGUE,
     CLASSES,
+    INVARIANTS,
     LINES,
     RELEASED,
     SEMANTICS,
@@ -220,9 +221,9 @@ def test_forms_lead_where_they_say() -> None:
 def test_every_number_of_the_reference_pages_has_an_anchor() -> None:
     """Sections, steps, invariants, behaviours, entries and findings each have one anchor, no two the same."""
     for page, wanted in (
-        (SEMANTICS, [*(f"semantics-{n}" for n in range(1, 14)), *(f"semantics-2-{n}" for n in range(1, 12)),
-                     *(f"semantics-6-{n}" for n in range(1, 8)), *(f"invariant-{n}" for n in range(1, 49)),
-                     *(f"b{n}" for n in range(1, 20))]),
+        (SEMANTICS, [*(f"semantics-{n}" for n in (*range(1, 10), 12, 13)), *(f"semantics-2-{n}" for n in range(1, 12)),
+                     *(f"semantics-6-{n}" for n in range(1, 8))]),
+        (INVARIANTS, [*(f"invariant-{n}" for n in range(1, 49)), *(f"b{n}" for n in range(1, 20))]),
         (CATALOGUE, [*(f"catalogue-{n}" for n in range(1, 73)), *(f"x{n}" for n in range(1, 9)), "s1", "s2", "seeded"]),
     ):  # fmt: skip
         found = ANCHOR.findall((ROOT / page).read_text(encoding="utf-8"))

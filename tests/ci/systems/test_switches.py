@@ -264,7 +264,7 @@ def test_people_see_all_that_belongs_to_a_rule(monkeypatch: pytest.MonkeyPatch) 
     block = ran.out.split("\n\n")[0]
     assert block.startswith("elr.within-replicas\n  Every ELR member is a replica.\n")
     assert "\n  at        model/partition/election.py:" in block
-    assert "  source    B4: docs/reference/kafka-semantics.md#b4\n" in block
+    assert "  source    B4: docs/reference/invariants.md#b4\n" in block
     assert "  variant   removed-replicas-stay-in-elr: the ELR is not limited to the replicas after" in block
     assert "  property  elections elr-within-replicas: every ELR member is a replica (refuted by removed-" in block
     assert "  defect    removed-replicas-stay-in-elr (catalogue 1; X1): breaks quorum-superset" in block

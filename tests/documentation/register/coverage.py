@@ -83,12 +83,12 @@ def _part(document: Document) -> Iterator[str]:
 def _row(name: str, one: Statement) -> str:
     cells = [
         one.id.removeprefix(f"{name} "), one.says, one.kind,
-        _code(*one.rules, *one.places, *TESTED.get(one.id, ())), _code(*one.properties), _refuted(one), one.reason,
+        _code(*one.rules, *one.places, *TESTED.get(one.id, ())), _code(*one.properties), refuted(one), one.reason,
     ]  # fmt: skip
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
-def _refuted(one: Statement) -> str:
+def refuted(one: Statement) -> str:
     """The sightings of a row by variant and scope; beside a row of another class, its variants."""
     if one.kind != CHECKED:
         return _code(*one.variants)

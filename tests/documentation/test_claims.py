@@ -32,7 +32,6 @@ from kraftcheck.ci.verdicts.run_table import MOST_BYTES as MOST_TOML
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS
 from kraftcheck.model.language.symmetry import MOST_MEMBERS
 from kraftcheck.model.language.terms import MASK_BITS
-from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
 from kraftcheck.solvers.audit.audit import DISABLED_COMPARED, DISABLED_WHERE_CUT, ENABLED_COMPARED
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
@@ -133,47 +132,6 @@ def test_every_invariant_that_a_page_names_is_listed() -> None:
     told = {number for text in texts for found in named.findall(text) for number in found if number}
     assert len(told) > 20
     assert told - places == set()
-
-
-NAME = re.compile(r"`([a-z-]+)`")
-OF_SOURCES = re.compile(r"invariants? (\d+)(?: and (\d+))?")
-
-
-def invariants_of(system: str) -> dict[str, set[str]]:
-    """The invariants that the sources of each property of a system name."""
-    every = find(system)
-    return {
-        claim.id: {number for found in OF_SOURCES.findall(claim.source) for number in found if number}
-        for claim in every.properties(every.setting(rules=parse("fixed")))
-    }
-
-
-@pytest.mark.parametrize("system", ["directories", "replication"])
-def test_a_property_is_the_invariant_that_the_page_says(system: str) -> None:
-    """A number beside properties of the table is an invariant that the source of one of them names."""
-    text = (DOCS / "explanation" / "systems" / f"{system}.md").read_text(encoding="utf-8")
-    table = text.partition("| property | what it is there |")[2].partition("\n\n")[0]
-    rows = [row.split("|")[1:3] for row in table.splitlines()[2:]]
-    known = invariants_of(system)
-    told = {
-        (names, number)
-        for names, says in rows
-        for number in re.findall(r"(?<![-\w])\d+\b", re.sub(r"entries \d+ and \d+", "", says))
-    }
-    assert len(told) > 5
-    assert {one for one in told if not any(one[1] in known[name] for name in NAME.findall(one[0]))} == set()
-
-
-def test_the_page_on_elections_tells_where_invariants_are() -> None:
-    """Each invariant of the table is the source of a property in the file beside it."""
-    text = (DOCS / "explanation" / "systems" / "elections.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d.*) \| `(properties/elections/\w+\.py)` \|$", text, re.MULTILINE)
-    assert len(rows) > 3
-    for told, file in rows:
-        ranges = re.findall(r"\b(\d+)(?:-(\d+))?", told)
-        numbers = {number for first, last in ranges for number in range(int(first), int(last or first) + 1)}
-        sources = OF_SOURCES.findall((ROOT / "kraftcheck" / file).read_text(encoding="utf-8"))
-        assert numbers <= {int(number) for found in sources for number in found if number}, file
 
 
 def test_the_page_on_replay_tells_whose_levels_are_whose() -> None:

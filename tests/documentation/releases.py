@@ -18,7 +18,7 @@ is so in the release; an empty cell says that the right rule is, or the older on
 are those of the controller: [conformance](conformance.md) says which classes of which release are asked, and in how
 many cases. Those of the groups {unasked} are about brokers. They were read in the snapshot of October 2024,
 and `kraftcheck conform` asks no release for them. Only what a follower does with late replies is that of each release:
-[its fetcher](conformance.md#late-replies-to-a-follower) was asked.
+[its fetcher](kafka-classes.md#late-replies-to-a-follower) was asked.
 
 Releases that differ in no choice share a column.
 """

@@ -27,8 +27,8 @@ here, with the length of the shortest trace; [verdicts](verdicts.md) has what ea
 BEHAVIOUR = """
 ## Suspicious behaviour
 
-Which releases still have it is in [conformance](conformance.md#defects-on-the-released-classes). Those marked ✔ were
-reproduced on Kafka's classes; the others were read and not run.
+Which releases still have it is in [the table of classes](kafka-classes.md#defects-on-the-released-classes). Those
+marked ✔ were reproduced on Kafka's classes; the others were read and not run.
 
 | # | behaviour | refuted here |
 |---|---|---|
@@ -41,7 +41,7 @@ find again: each with the wrong rule, the right one, and the variant that puts i
 
 With the variant the named property breaks, in the scope and the steps that "shown" has; without it the same scope
 holds no violation. `kraftcheck bugs VARIANT` explores both, `kraftcheck where X1` leads to the code. Which releases
-have a defect is in [conformance](conformance.md#defects-on-the-released-classes). Sources: `apache/kafka`
+have a defect is in [the table of classes](kafka-classes.md#defects-on-the-released-classes). Sources: `apache/kafka`
 (1eb7644349c, 2024-10-25), the TLA+ specifications `hachikuji/kafka-specification` (d68782b) and
 `Vanlightly/kafka-tlaplus` (823615e), the design documents, issues and pull requests of 2024 to 2026.
 

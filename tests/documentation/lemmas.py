@@ -40,10 +40,9 @@ grey is what is promised too. What these rest on in turn is in the tables.
 
 A lemma is refuted where a wrong rule has a run to a state that breaks it: with the variant beside `fixed`, in the
 scope, in so many steps. Under `fixed` it holds there. A lemma of the controller is a claim of `elections`, and may be
-refuted there. A frame lemma says what no variant changes, for the reason in its row. Of an open one no variant is
-known. `tests/properties/register/lemmas.toml` has the variants and reasons, and tests run the variants, most of them by
-night. Lemmas about steps, which are of any number of brokers only, are refuted in
-`tests/properties/test_lemmas.py`.
+refuted there. A frame lemma says what no variant changes, for the reason in its row.
+`tests/properties/register/lemmas.toml` has the variants and reasons, and tests run the variants, most of them by
+night. Lemmas about steps, which are of any number of brokers only, are refuted in `tests/properties/test_lemmas.py`.
 
 Each table is of the first column of its system in [the table of proofs](proofs.md), which says how to make it anew."""
 
@@ -57,14 +56,11 @@ def _system(row: ProofRun) -> Iterator[str]:
     system = SYSTEMS[row.system]
     lemmas = {lemma.id: lemma.sentence for lemma in system.lemmas(system.setting(row.scope, rules=parse(row.rules)))}
     idle = [lemma for lemma in lemmas if not _users(row, lemma)]
-    frames, still_open = ([lemma for lemma in lemmas if (reason(row.system, lemma) or "").startswith(kind)]
-                          for kind in ("frame", "open"))  # fmt: skip
-    refuted = len(lemmas) - len(frames) - len(still_open)
+    frames = sum(reason(row.system, lemma) is not None for lemma in lemmas)
     yield from (
         "", f"## {row.system}", "", f"![What four proofs of {row.system} use](../images/lemmas-{row.system}.svg)", "",
         f"`{row.command()}`, answered by {row.solver}: "
-        f"{len(lemmas)} lemmas. Variants refute {refuted}; frame lemmas: {len(frames)}; open: {len(still_open)}; idle: "
-        f"{len(idle)}.", "",
+        f"{len(lemmas)} lemmas. Variants refute {len(lemmas) - frames}; frame lemmas: {frames}; idle: {len(idle)}.", "",
         "| lemma | says | used by | refuted by | in | steps |", "|---|---|---|---|---|---|",
     )  # fmt: skip
     for lemma, sentence in lemmas.items():

@@ -6,10 +6,18 @@ import pytest
 from attrs import frozen
 
 from kraftcheck.ci.prove.broken import BrokenProofRow, attempt_any, proven_claims
+from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.model.language.system import ANY
 from kraftcheck.properties.register.verdicts import ANY_PLACES
+from kraftcheck.solvers.smt.queries import PROVEN
+from kraftcheck.solvers.smt.theory import DOMAINS
+from tests.documentation.proofs import asked
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.engine_mutants.test_engine_mutants import stale
+from tests.shared.commands import kraftcheck
+from tests.shared.places import DOCS
 from tests.shared.samples import one_in
+from tests.solvers.smt.asking import session
 
 RIGHT = "-fenced-may-join-isr"
 """A row of the matrix is of a variant; this choice is off as it is."""
@@ -36,6 +44,17 @@ class Meaning:
     why: str = ""
     bounds: tuple[tuple[str, int], ...] = ()
     system: str = "elections"
+
+    def row(self) -> str:
+        """What the page on provers says of it."""
+        broken = ", ".join(f"`{claim}`" for claim in self.breaks.split())
+        return f"| `{self.name}` | `{self.where}` | {broken or f'nothing: {self.why}'} |"
+
+    def request(self) -> ProofRequest:
+        """The proof for any number of brokers; of `replication` with one change of the leader epoch."""
+        few = {name: number for name, number in self.bounds if name not in ("brokers", "replication")}
+        bounds = ({"epochs": 1} if self.system == "replication" else {}) | few
+        return ProofRequest(self.system, "tiny", bounds | {"brokers": ANY}, "fixed")
 
     def mutant(self) -> Mutant:
         """The change, which every test of this file is there to notice."""
@@ -66,8 +85,8 @@ MEANINGS = (
             "no-survivor-passed-over", bounds=(("records", 2),), system="replication"),
     Meaning("mark-beyond-the-log", "systems.replication.dataplane:DataPlane.fetch",
             "smaller(ldr.high_watermark, grown.end())", "ldr.high_watermark",
-            why="a follower's watermark is read once it leads, and who may be elected has all that is committed",
-            bounds=(("records", 2),), system="replication"),
+            "watermark-within-log consistent-reads logs-match",
+            bounds=(("records", 2), ("epochs", 1), ("brokers", 3), ("replication", 3)), system="replication"),
     Meaning("acknowledged-below-min-isr", "systems.replication.dataplane:DataPlane.advance",
             "all_of(rises, leader.maximal_isr().size() >= minimum)", "rises",
             why="the watermark rises at min ISR only, of the committed ISR, which is within the maximal one",
@@ -77,10 +96,31 @@ MEANINGS = (
             "failure-leads-away assignment-settles fenced-until-settled", system="directories"),
     Meaning("assignment-outlives-its-process", "systems.directories.state:Host.stopped", "ready=NOTHING,", "",
             "fenced-until-settled", system="directories"),
+    Meaning("shutdown-keeps-the-leader", "systems.elections.triggers:Triggers.controlled_shutdown",
+            "self.decided(state, triggers.fence(state.partition(), permits(state), broker))", "start(state)",
+            "leader-active isr-active-while-led reassignment-keeps-a-leader"),
+    Meaning("anybody-joins-isr", "systems.elections.system:may_alter",
+            "leadership.ELIGIBLE: members[leadership.ELIGIBLE],", "",
+            "isr-active-while-led elr-registered reassignment-keeps-a-leader"),
+    Meaning("joins-below-the-watermark", "systems.replication.dataplane:DataPlane.may_expand",
+            "end >= leader.high_watermark, end >= 0", "end >= 0",
+            "leader-complete candidates-complete acknowledged-survives no-survivor-passed-over",
+            bounds=(("epochs", 1),), system="replication"),
+    Meaning("proposal-is-not-counted", "systems.replication.dataplane:DataPlane._propose",
+            "evolve(leader, proposed=isr, answer=NONE)", "evolve(leader, answer=NONE)",
+            "quorum-superset leader-complete candidates-complete acknowledged-survives no-survivor-passed-over",
+            bounds=(("epochs", 1), ("brokers", 3), ("replication", 3)), system="replication"),
+    Meaning("crash-keeps-the-watermark", "systems.replication.control:Control.crash",
+            "high_watermark=mark", "high_watermark=b.high_watermark", "watermark-within-log",
+            bounds=(("epochs", 1),), system="replication"),
+    Meaning("report-tells-nothing", "systems.directories.control:Control.report",
+            "self.news(state, broker)", "BrokerSet()", "told-is-told", system="directories"),
 )  # fmt: skip
 
+BREAKING = [one for one in MEANINGS if one.breaks]
 
-@pytest.mark.parametrize("meaning", one_in(15, MEANINGS), ids=lambda one: one.name)
+
+@pytest.mark.parametrize("meaning", one_in(18, MEANINGS), ids=lambda one: one.name)
 def test_another_meaning_breaks_proofs(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
     """A changed rule breaks just the claims that are named, each by a step that is not proven for any number."""
     monkeypatch.setitem(ANY_PLACES, meaning.system, (("tiny", dict(meaning.bounds)),))  # type: ignore[index]
@@ -88,6 +128,45 @@ def test_another_meaning_breaks_proofs(meaning: Meaning, monkeypatch: pytest.Mon
     with meaning.mutant().applied():
         result = attempt_any(row, 1, quiet=True)
     assert ({*result.actions}, result.refused) == ({*meaning.breaks.split()}, {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("meaning", BREAKING, ids=lambda one: one.name)
+def test_the_command_refutes_what_another_meaning_breaks(meaning: Meaning) -> None:
+    """Asked for any number, the command refutes the first claim that is named: few brokers do, and it is not proven."""
+    bounds = [
+        word
+        for name, bound in meaning.request().bounds.items()
+        for word in (f"--{name}", "any" if bound == ANY else bound)
+    ]
+    words = ("prove", meaning.system, "--scope", "tiny", "--rules", "fixed", *bounds, "--timeout", 10, "--quiet")
+    with meaning.mutant().applied():
+        ran = kraftcheck(*words, "--property", meaning.breaks.split()[0], "--workers", 1)
+    assert (ran.code, ran.last) == (12, "1 refuted (exit 12)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("meaning", [one for one in MEANINGS if one.why], ids=lambda one: one.name)
+def test_a_meaning_that_breaks_nothing_is_proven(meaning: Meaning) -> None:
+    """Each query for any number that it changes is proven all the same."""
+    known = {*asked(meaning.request().build()).values()}
+    with meaning.mutant().applied():
+        of = meaning.request().build()
+        changed = [query for query, digest in asked(of).items() if digest not in known and query.claim not in DOMAINS]
+        sessions = {query.action: session(of, query.action) for query in changed}
+        found = {query: sessions[query.action].ask(query).result for query in changed}
+    assert changed
+    assert {query: result for query, result in found.items() if result != PROVEN} == {}
+
+
+def test_the_page_has_each_meaning() -> None:
+    """The page on provers says of each what it breaks, or why it breaks nothing."""
+    text = (
+        (DOCS / "explanation" / "provers.md")
+        .read_text("utf-8")
+        .partition("| meaning | of | breaks |\n|---|---|---|\n")[2]
+    )
+    assert text.partition("\n\n")[0].splitlines() == [one.row() for one in MEANINGS]
 
 
 def test_no_meaning_is_stale() -> None:

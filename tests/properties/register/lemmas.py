@@ -10,7 +10,7 @@ from attrs import frozen
 from kraftcheck.model.register import RegisterError, content, spelled
 from kraftcheck.properties.register.defects import SEEN
 
-_TABLES = content(__package__, "lemmas.toml", "refuted", "frame", "open")
+_TABLES = content(__package__, "lemmas.toml", "refuted", "frame")
 
 OF_CONTROLLER = "lemma-controller-"
 """How the lemmas begin that are claims of `elections`, about the controller within a larger state."""
@@ -22,7 +22,7 @@ class Refuter:
 
     Attributes:
         system, scope, bounds: where it does; bounds override the scope.
-        variant: switched on (or off, with a leading hyphen) beside the right rules.
+        variant: switched on (or off, with a leading hyphen) beside the right rules; or two, with a plus between them.
         steps: length of the shortest run to a state that breaks the lemma.
     """
 
@@ -52,13 +52,11 @@ REFUTED: Mapping[tuple[str, str], Refuter] = {
 """By system and lemma what refutes it there."""
 
 UNREFUTED: Mapping[tuple[str, str], str] = {
-    (system, lemma): f"{kind}: {reason}"
-    for kind in ("frame", "open")
-    for reason, rows in _TABLES[kind].items()
+    (system, lemma): f"frame: {reason}"
+    for reason, rows in _TABLES["frame"].items()
     for system, _, lemma in (row.partition(" ") for row in rows)
 }
-"""Lemmas (system, lemma) that nothing refutes: a frame lemma says what no variant can change; of one that is open,
-none is known. With the reason."""
+"""Lemmas (system, lemma) that nothing refutes, since a frame lemma says what no variant can change: with the reason."""
 
 
 def refuter(system: str, lemma: str) -> Refuter | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
 
 import pytest
 
@@ -32,7 +31,6 @@ from kraftcheck.ci.verdicts.run_table import MOST_BYTES as MOST_TOML
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS
 from kraftcheck.model.language.symmetry import MOST_MEMBERS
 from kraftcheck.model.language.terms import MASK_BITS
-from kraftcheck.properties.catalogue import find
 from kraftcheck.solvers.audit.audit import DISABLED_COMPARED, DISABLED_WHERE_CUT, ENABLED_COMPARED
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
 from kraftcheck.solvers.expressions.checking import MAX_COST, MAX_DEPTH, MAX_LENGTH
@@ -47,11 +45,7 @@ from kraftcheck.solvers.smt.worker import PARTS
 from kraftcheck.solvers.walks.walks import SAMPLED_RUNS
 from tests.documentation.test_figures import FENCED
 from tests.properties.register import rules_page
-from tests.random_systems.seeds import ALWAYS, ENGINES, NIGHTLY, TASKS_EVERY
-from tests.random_systems.systems import MOST_STATES
-from tests.random_systems.test_random_systems import LONG_CHUNK
 from tests.shared.places import DOCS, ROOT
-from tests.solvers.hypothesis.long_runs import BEYOND
 from tests.solvers.hypothesis.profiles import PROFILES
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
@@ -149,17 +143,6 @@ def test_the_page_on_replay_tells_whose_levels_are_whose() -> None:
     assert tops == sorted({*NEWEST_LEVELS.values()})
 
 
-def test_the_page_on_testing_tells_which_seeds_run() -> None:
-    """How many seeds run at each change, at night and in one test, and every how many an engine judges."""
-    text = (DOCS / "how-to" / "testing.md").read_text(encoding="utf-8")
-    assert f"{ALWAYS} seeds run in `./ci/test`, {NIGHTLY:,} in the profile `nightly`" in text
-    assert f"runs the {NIGHTLY:,}, {LONG_CHUNK} in a test" in text
-    assert f"within the {ALWAYS} seeds" in text
-    assert f"systems beyond {MOST_STATES} states" in text
-    told = Counter(int(every) for every in re.findall(r"\| 1 in (\d+)", text))
-    assert told == Counter([*(every for every, _ in ENGINES.values()), TASKS_EVERY])
-
-
 DECIDING_NAMES = [name.removeprefix("org.apache.kafka.").removesuffix(".") for name in DECIDING]
 
 LIMITS = (
@@ -205,20 +188,6 @@ LIMITS = (
 def test_a_limit_that_a_page_tells_is_that_of_the_sources(page: str, sentence: str) -> None:
     """The page says it with the number that the sources have."""
     assert sentence in " ".join((DOCS / page).read_text(encoding="utf-8").split())
-
-
-def largest(system: str, bound: str) -> str:
-    """The largest value of a bound in the long runs of a system; nothing where it has no such bound."""
-    values = [one.setting(find(system), 10).bounds.get(bound, 0) for one in BEYOND[system]]
-    return str(max(values) or "")
-
-
-def test_sizes_of_long_runs_are_those_of_their_settings() -> None:
-    """The page tells the brokers and directories of the largest setting of each system of brokers."""
-    text = (DOCS / "how-to" / "testing.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z-]+)` \| (\d+) \| (\d*) ?\|$", text, re.MULTILINE)
-    assert {name for name, _, _ in rows} == {name for name in BEYOND if largest(name, "brokers")}
-    assert [(name, largest(name, "brokers"), largest(name, "directories")) for name, _, _ in rows] == rows
 
 
 def test_the_page_on_replay_names_what_is_not_judged() -> None:

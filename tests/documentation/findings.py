@@ -18,13 +18,13 @@ from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN, newest_of
 from kraftcheck.ci.conformance.kafka.cases import OLDER
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.systems.lookup import entries
-from kraftcheck.model.rules.ruleset import MENDED, NEWEST, variants
+from kraftcheck.model.rules.ruleset import KNOWN, MENDED, NEWEST, PRESETS, variants
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.findings import FINDINGS, LIKELIHOODS, SEVERITIES, Finding
+from kraftcheck.properties.register.verdicts import EVERY
 from tests.shared.places import DOCS
 
 FOLDER = DOCS / "findings"
-KNOWN = "it is known"  # what the reason of a choice says that is a defect which others have reported
 KEY = re.compile(r"(?:KAFKA-|PR )\d+")  # an issue or a pull request as reports name it
 
 HEAD = """# What we found in Kafka
@@ -66,15 +66,15 @@ writes each trace as ITF JSON and as a JUnit test. It ends with 23 where a relea
 
 **No third kind.** In each scope of the [verdicts](../reference/verdicts.md), each property that the newest release
 refutes has a finding, or a reason: a choice that is [none](#no-findings). So has each that the newest of another line
-refutes, or a later release has mended the choice. A finding's page lists what its defect breaks alone, put into right
-rules. {cells}
+refutes, or a later release has mended the choice. A finding's page lists what its defect breaks, put into right rules
+alone, or together with others. {cells}
 `python -m kraftcheck.ci.conformance.findings.causes` writes the record.
 
-**Mends.** Each mend, alone and beside each other one, was judged by every property of the newest release: {pairs}
+**Mends.** Mends of the newest release, alone and in pairs, are judged by every property: {pairs}
 `python -m kraftcheck.ci.conformance.findings.pairs` writes the record.
-The rule set `{mended}` is the release with every finding mended. It keeps every promise but those that a release gives
-up on purpose ([verdicts](../reference/verdicts.md)). {needed} What is left between it and right rules is
-[no finding](#no-findings):
+The rule set `{mended}` is the release with every finding mended, and what others have reported. In the scopes of the
+[verdicts](../reference/verdicts.md) it keeps every promise but {given_up}. {needed} What is left between it and right
+rules is [no finding](#no-findings):
 
 ```console
 $ kraftcheck diff {mended} fixed elections --scope tiny --quiet
@@ -111,7 +111,9 @@ def page() -> str:
             reported = ", ".join(_link(evolve(one, text=KEY.findall(one.text)[0])) for one in known)
             lines.append(f"| {title} | {shown[newest]} | {finding.likely} | {_span(shown)} | {reported or '-'} |")
         lines.append("")
-    tail = TAIL.format(newest=newest, mended=MENDED, cells=_cells(), pairs=_pairs(), needed=_needed())
+    tail = TAIL.format(
+        newest=newest, mended=MENDED, cells=_cells(), pairs=_pairs(), given_up=_given_up(), needed=_needed()
+    )
     return "\n".join([*lines, tail, *_no_findings()]) + "\n"
 
 
@@ -136,13 +138,22 @@ def _cells() -> str:
 def _pairs() -> str:
     """How many mends and pairs of them were judged, in which scopes, and which are left to the night, in sentences."""
     rows = recorded()
+    assert not any(row.breaking for row in rows)
     own, night = [row for row in rows if row.mends], {*CELLS} - {(row.system, row.scope) for row in rows}
     left = ", ".join(f"`{' '.join(cell)}`" for cell in CELLS if cell in night)
     return (
-        f"{sum(row.pairs for row in rows):,} in {len(own)} scopes, of which none breaks a promise that the release "
-        f"keeps; in {len(rows) - len(own)} others no mend changes anything. In {len(night)} scopes they are asked by "
-        f"night, a share at a time: {left}."
+        f"{sum(row.pairs for row in rows):,} were in {len(own)} scopes, and none breaks a promise that the release "
+        f"keeps; in {len(rows) - len(own)} others no mend changes anything. In {len(night)} scopes they are not judged "
+        f"yet: {left}."
     )
+
+
+def _given_up() -> str:
+    """What the mended release still breaks, each with the choice whose reason says so."""
+    lost = dict.fromkeys(claim for row, found in EVERY.items() if row[2] == MENDED for claim in found)
+    kept = {name: one.metadata["reason"] for name, one in variants().items() if PRESETS[MENDED].value(one.name)}
+    by = {claim: next(name for name, reason in kept.items() if f"`{claim}`" in reason) for claim in lost}
+    return ", ".join(f"`{claim}` (`{name}`)" for claim, name in by.items())
 
 
 def _needed() -> str:

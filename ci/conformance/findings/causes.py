@@ -140,27 +140,43 @@ class Record:
     def unexplained(self) -> list[str]:
         """The refuted properties of a third kind: without a cause, or of a cause that is no finding without a reason.
 
-        A reason that is stated, and that is no mend by a later release, names what it breaks alone.
+        A reason that is stated, and that is no mend by a later release, names what it breaks.
         """
         return [
             f"{row.release} {row.system} {row.scope}: {claim}" + "".join(f" by {one.name}" for one in found)
             for row in self.broken for claim in row.refuted
-            if not (found := self.of(row, claim)) or not all(_is_explained(one, claim, len(found)) for one in found)
+            if not (found := self.of(row, claim)) or not _is_explained(found, claim, claim in row.together)
         ]  # fmt: skip
 
     def by(self, finding: str, release: str) -> Iterator[tuple[Cell, Steps]]:
         """What a finding of a release breaks alone, in each scope."""
         for cause in causes(release):
             if cause.name == finding:
-                for system, scope in CELLS:
-                    if steps := self.alone.get((put_back([cause]), system, scope)):
-                        yield (system, scope), steps
+                for row in self.broken:
+                    if row.release == release:
+                        steps = dict(self.alone.get((put_back([cause]), row.system, row.scope), {}))
+                        steps |= {claim: row.refuted[claim] for claim, by in row.together.items() if [*by] == [finding]}
+                        if steps:
+                            yield (row.system, row.scope), steps
+
+    def with_others(self, finding: str, release: str) -> Iterator[tuple[Cell, str, list[str]]]:
+        """The properties of each scope that a finding of a release breaks together with others, and these."""
+        for row in self.broken:
+            for claim, names in row.together.items() if row.release == release else ():
+                if finding in names and len(names) > 1:
+                    yield (row.system, row.scope), claim, [name for name in names if name != finding]
 
 
-def _is_explained(cause: Cause, claim: str, beside: int) -> bool:
-    if cause.name in {finding.id for finding in FINDINGS}:
-        return True
-    return bool(cause.reason) and (beside > 1 or cause.reason.startswith(MENDED_IN) or f"`{claim}`" in cause.reason)
+def _is_explained(found: Collection[Cause], claim: str, together: bool) -> bool:
+    """Whether each cause is a finding, mended later, or has a reason that names the property.
+
+    Of causes that break it together one that is a finding, or mended later, is enough: without it the property holds.
+    """
+    known = {finding.id for finding in FINDINGS}
+    mends = [one.name in known or one.reason.startswith(MENDED_IN) for one in found]
+    return (together and any(mends)) or all(
+        mend or f"`{claim}`" in one.reason for one, mend in zip(found, mends, strict=True)
+    )
 
 
 @cache

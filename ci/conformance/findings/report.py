@@ -397,14 +397,19 @@ def _dirs(slots: BrokerSet) -> str:
 
 
 def _broken(finding: Finding) -> Iterator[str]:
-    """The properties that the newest recorded release with the finding loses to it alone, by scope."""
-    for release in reversed(LINES):
-        if listed := list(record().by(finding.id, release)):
-            yield "**Breaks.** Alone in right rules, in the explored scopes (steps of the shortest trace):\n"
-            for cell, steps in listed:
-                yield f"- `{' '.join(cell)}`: " + ", ".join(f"`{claim}` {length}" for claim, length in steps.items())
-            yield ""
-            return
+    """What the newest recorded release with the finding loses to it alone, by scope, and what one does to several."""
+    alone = (list(record().by(finding.id, release)) for release in reversed(LINES))
+    if listed := next(filter(None, alone), None):
+        yield "**Breaks.** Alone in right rules, in the explored scopes (steps of the shortest trace):\n"
+        for cell, steps in listed:
+            yield f"- `{' '.join(cell)}`: " + ", ".join(f"`{claim}` {length}" for claim, length in steps.items())
+        yield ""
+    beside = ((release, list(record().with_others(finding.id, release))) for release in reversed(LINES))
+    if found := next((one for one in beside if one[1]), None):
+        yield f"**Breaks with others.** In {found[0]}, where none of them does so alone:\n"
+        for cell, claim, others in found[1]:
+            yield f"- `{' '.join(cell)}`: `{claim}`, with {', '.join(f'`{name}`' for name in others)}"
+        yield ""
 
 
 def _again(finding: Finding, place: FindingSearch, shown: Evidence) -> Iterator[str]:

@@ -51,8 +51,11 @@ def test_every_refuted_property_has_a_finding_or_a_reason() -> None:
         (Broken(NEWEST_RELEASE, "elections", "tiny", {"unheard-of": 1}, {}), "unheard-of"),
         (Broken(NEWEST_RELEASE, "elections", "tiny", {"unheard-of": 1}, {"unheard-of": ["elr-downgrade"]}),
          "unheard-of by elr-downgrade"),
+        (Broken(NEWEST_RELEASE, "elections", "tiny", {"unheard-of": 1},
+                {"unheard-of": ["elr-downgrade", "completion-tolerates-stragglers"]}),
+         "unheard-of by completion-tolerates-stragglers by elr-downgrade"),
     ],
-    ids=["no cause", "a reason that does not name it"],
+    ids=["no cause", "a reason that does not name it", "reasons of several that do not name it"],
 )  # fmt: skip
 def test_a_third_kind_is_named(row: Broken, kind: str) -> None:
     """A property without a cause, and one that a deliberate choice breaks whose reason does not say so, are named."""
@@ -73,14 +76,16 @@ def test_what_the_mended_release_refutes_has_no_finding() -> None:
     found = {finding.id for finding in FINDINGS}
     for row in RECORD.broken:
         if row.release == NEWEST_RELEASE:
-            kept = EVERY.get((row.system, row.scope, MENDED), {})
+            kept = EVERY[row.system, row.scope, MENDED]
             assert [c for c in kept if {cause.name for cause in RECORD.of(row, c)} & found] == []
 
 
 def test_a_finding_page_says_what_it_breaks() -> None:
-    """A page lists the properties that its defect breaks alone, by scope, with the lengths of the traces."""
+    """A page lists what its defect breaks alone, with the lengths of the traces, and what it breaks with others."""
     text = kraftcheck("findings", "slow-return").out
     assert "- `sessions tiny`: `fenced-broker-may-return` 2" in text
+    text = kraftcheck("findings", "nobody-last-known").out
+    assert "- `elections tiny`: `unclean-request-is-granted`, with `dead-last-known-leader`" in text
 
 
 @pytest.mark.parametrize("cell", slow(CELLS, IN_SECONDS))

@@ -128,7 +128,7 @@ def value_in(model: z3.ModelRef, read: Z3Reader) -> Value:
 
 def _refined(instances: Instances, sized: list[Sized], value: Value) -> bool:
     before = len(instances.facts)
-    for axioms in (_same, _members, _compared, _larger_by_two, _covered, _apart):
+    for axioms in (_same, _members, _compared, _larger_by_two, _covered, _apart, _overlapping):
         axioms(instances, sized, value)
         if len(instances.facts) > before:
             return True
@@ -242,22 +242,46 @@ def _covered(instances: Instances, sized: list[Sized], _: Value) -> None:
 
 def _apart(instances: Instances, sized: list[Sized], _: Value) -> None:
     """Two sets within a third that have no member in common are together no larger: asked where sizes are summed."""
+    _together(instances, sized, (None,))
+
+
+def _overlapping(instances: Instances, sized: list[Sized], _: Value) -> None:
+    """Two sets within a third, whose common members are in a fourth, are together no larger than both of these."""
+    _together(instances, sized, sized)
+
+
+def _together(instances: Instances, sized: list[Sized], sharing: Sequence[Sized | None]) -> None:
     said = 0
     for whole, (one, other) in itertools.product(sized if instances.sums else (), itertools.combinations(sized, 2)):
-        shared = [place for at, place in one.members.items() if at in other.members]
-        if one.size + other.size <= whole.size or shared or one.beyond(whole) or other.beyond(whole):
+        if one.size + other.size <= whole.size or one.beyond(whole) or other.beyond(whole):
             continue
-        sets = (whole.term, one.term, other.term)
-        place = instances.outsider("shared", *sets)
-        if place is None or not all(instances.sorts.comparable(whole.term, size) for size in sets[1:]):
-            continue
-        before = len(instances.facts)
-        inside = [_is_in(instances, place, each) for each in (one, other)]
-        beyond = all_of(any_of(*inside), negate(_is_in(instances, place, whole)))
-        instances.say(any_of(one.term + other.term <= whole.term, all_of(*inside), beyond), *sets, place=place)
-        said += len(instances.facts) > before
-        if said == AT_A_TIME:
-            return
+        common = {at for at in one.members if at in other.members}
+        for shared in sharing:
+            if shared is one or shared is other or common.difference(shared.members if shared is not None else ()):
+                continue
+            if one.size + other.size <= whole.size + (0 if shared is None else shared.size):
+                continue
+            said += _say_together(instances, whole, one, other, shared)
+            if said == AT_A_TIME:
+                return
+
+
+def _say_together(instances: Instances, whole: Sized, one: Sized, other: Sized, shared: Sized | None) -> bool:
+    """Whether something is said that was not: two sets are no larger than a third and perhaps a fourth, or a place."""
+    sets = [each.term for each in (whole, one, other, shared) if each is not None]
+    place = instances.outsider("shared", *sets)
+    if place is None or not all(instances.sorts.comparable(whole.term, size) for size in sets[1:]):
+        return False
+    before = len(instances.facts)
+    inside = [_is_in(instances, place, each) for each in (one, other)]
+    beyond = all_of(any_of(*inside), negate(_is_in(instances, place, whole)))
+    if shared is None:
+        fact = any_of(one.term + other.term <= whole.term, all_of(*inside), beyond)
+    else:
+        within = one.term + other.term <= whole.term + shared.term
+        fact = any_of(within, all_of(*inside, negate(_is_in(instances, place, shared))), beyond)
+    instances.say(fact, *sets, place=place)
+    return len(instances.facts) > before
 
 
 NOT_SHOWN = "no state is shown where sequences have no end"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +89,70 @@ def test_quorums_of_paxos_are_counted(system: kc.System) -> None:
     assert (solver.ask(Obligation("quorums-meet", INITIATION)).result == PROVEN) == most
     explored = kc.explore(system, cache=False, threads=1)
     assert explored.refuted == (() if most else ("agreement",))
+
+
+@frozen
+class Byzantine:
+    """Replicas, some of which may say anything, and quorums of them."""
+
+    asked: Any
+    quorums: Any
+    faulty: Any
+
+
+def byzantine(fewer: int) -> kc.System:
+    """Quorums of two thirds, and faulty replicas that are fewer than a third; as many, where `fewer` is 0."""
+
+    def large(s: Byzantine) -> kc.Truth:
+        return kc.each(kc.keys(s.quorums), lambda q: 3 * kc.get(s.quorums, q).size() >= 2 * _count(s))
+
+    def few(s: Byzantine) -> kc.Truth:
+        return 3 * s.faulty.size() + fewer <= _count(s)
+
+    def honest(s: Byzantine, q: kc.Word, other: kc.Word) -> kc.Truth:
+        both = kc.get(s.quorums, other)
+        return kc.some(kc.get(s.quorums, q), lambda r: kc.all_of(both.has(r), kc.negate(s.faulty.has(r))))
+
+    def initial(setting: kc.Setting) -> list[Any]:
+        if kc.ANY in setting.bounds.values():
+            return [kc.all_where(lambda s: {"quorums are large": large(s), "few are faulty": few(s)})]
+        sets = [kc.IntSet(mask) for mask in range(1 << setting["replicas"])]
+        chosen = itertools.product(itertools.product(sets, repeat=setting["quorums"]), sets)
+        every = (Byzantine((0,) * setting["replicas"], quorums, faulty) for quorums, faulty in chosen)
+        return [state for state in every if large(state) and few(state)]
+
+    def layout(setting: kc.Setting) -> Byzantine:
+        places = kc.set_below(setting["replicas"])
+        asked = kc.map_below(setting["replicas"], kc.ints(0, 1))
+        return Byzantine(asked, kc.map_below(setting["quorums"], places), places)
+
+    return kc.System(
+        name="byzantine", summary="Quorums that meet in who is not faulty.", layout=layout, initial=initial,
+        bounds=[kc.Bound("replicas", 3, 4, "number of replicas", takes_any=True),
+                kc.Bound("quorums", 2, 2, "number of quorums", takes_any=True)],
+        scopes={"default": {"replicas": 3, "quorums": 2}},
+        actions=lambda setting: [kc.Action(
+            "ask", lambda s, r: evolve(s, asked=kc.put(s.asked, r, 1)), lambda s, r: kc.get(s.asked, r) == 0,
+            {"r": kc.numbers_below(setting["replicas"])})],
+        properties=[kc.always("meet", "two quorums share one who is not faulty", lambda s: kc.each(
+            kc.keys(s.quorums), lambda q: kc.each(kc.keys(s.quorums), lambda other: honest(s, q, other))))],
+        lemmas=[kc.always("large", "quorums are large", large), kc.always("few", "few are faulty", few)],
+        quiescent=lambda s: True,
+    )  # fmt: skip
+
+
+def _count(s: Byzantine) -> kc.Word:
+    return kc.count(kc.keys(s.asked), lambda _: True)
+
+
+@pytest.mark.parametrize("fewer", [1, 0])
+def test_quorums_meet_beyond_the_faulty(fewer: int) -> None:
+    """Two thirds and two thirds share more than less than a third; they need not share more than a third."""
+    system = byzantine(fewer)
+    asked = session(any_theory(system), INITIATION, 5.0).ask(Obligation("meet", INITIATION))
+    assert (asked.result == PROVEN) == bool(fewer)
+    explored = [kc.explore(system, cache=False, threads=1, replicas=count).refuted for count in (3, 4)]
+    assert explored == [() if fewer else ("meet",), ()]
 
 
 @pytest.mark.slow

@@ -288,6 +288,7 @@ CLAIMED = {
     "_larger_by_two": [(5, 1, 1), (1, 5, 1)],
     "_covered": [(5, 1, 1), (1, 1, 5)],
     "_apart": [(1, 1, 1), (2, 2, 2), (0, 1, 2)],
+    "_overlapping": [(1, 2, 1), (2, 2, 1), (0, 2, 1)],
 }
 """For each kind of axioms, sizes of three sets that a model may have, most of them wrong."""
 
@@ -363,12 +364,11 @@ def contradicted(kind: str, world: Sequence[Sequence[int]], claimed: Sequence[in
                        for (one, size), (other, of_other) in pairs)  # fmt: skip
         case "_larger_by_two":
             return any(size >= of_other + 2 and len(one - other) < 2 for (one, size), (other, of_other) in pairs)
-        case "_apart":
-            return any(
-                not one & two and one | two <= whole and size + of_two > of_whole
-                for whole, of_whole in sets
-                for (one, size), (two, of_two) in itertools.combinations(sets, 2)
-            )
+        case "_apart" | "_overlapping":
+            return any(one & two <= shared and one | two <= whole and size + of_two > of_whole + of_shared
+                       for (whole, of_whole), ((one, size), (two, of_two)) in itertools.product(sets, pairs)
+                       for shared, of_shared in ([(set[int](), 0)] if kind == "_apart" else sets)
+                       if shared is not one and shared is not two)  # fmt: skip
     return any(one <= two | three and size > of_two + of_three
                for (one, size), (two, of_two), (three, of_three) in itertools.permutations(sets, 3))  # fmt: skip
 

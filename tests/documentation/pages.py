@@ -15,7 +15,7 @@ from tests.ci.mutants.operator_page import read_scores
 from tests.ci.night import record
 from tests.documentation import findings, index, lemmas, live, proofs, releases
 from tests.documentation.mistakes import page as mistakes
-from tests.documentation.register import classes, documents, verdicts
+from tests.documentation.register import broken, classes, documents, verdicts
 from tests.shared.places import DOCS
 
 PROOFS = proofs.read_runs(DOCS / "reference" / "proofs.json")
@@ -25,6 +25,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "live-findings.md": live.page,
     DOCS / "reference" / "releases.md": releases.page,
     DOCS / "reference" / "bug-catalogue.md": documents.catalogue,
+    DOCS / "reference" / "broken-proofs.md": broken.page,
     DOCS / "reference" / "kafka-classes.md": classes.page,
     DOCS / "reference" / "invariants.md": documents.invariants,
     DOCS / "reference" / "scopes.md": scopes_page.kept,

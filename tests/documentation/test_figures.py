@@ -6,15 +6,14 @@ import functools
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kraftcheck.ci.prove.broken import BrokenProofRow, every_row, rows
 from kraftcheck.properties.register.defects import BUGS
-from kraftcheck.properties.register.verdicts import ANY_PLACES, BEYOND, EVERY, NOT_FOR_ANY, PROOF_SCOPES
+from kraftcheck.properties.register.verdicts import EVERY
 from tests.documentation.pages import PAGES as MADE
 from tests.shared.places import DOCS, ROOT
 
@@ -96,39 +95,6 @@ def test_many_lengths_are_compared() -> None:
     """The pattern sees lengths, of properties that have verdicts: more than fifteen."""
     known = lengths()
     assert sum(claim in known for page in PAGES for claim, _ in told_by(page)) > 15
-
-
-def proofs_of(heading: str) -> Mapping[str, tuple[int, ...]]:
-    """The numbers of a table of the page on provers, by system: the one whose head ends so."""
-    text = (DOCS / "explanation" / "provers.md").read_text(encoding="utf-8")
-    lines = text.partition(heading)[2].splitlines()[2:]
-    told = [re.findall(r"`([a-z-]+)`|(\d+)", line) for line in lines[: lines.index("")]]
-    return {name: tuple(int(number) for _, number in numbers) for (name, _), *numbers in told}
-
-
-def counted(every: Sequence[BrokenProofRow], system: str) -> tuple[int, int]:
-    """How many variants of a system there are, and how many proofs they must break."""
-    own = [row for row in every if row.system == system]
-    return len(own), sum(len(row.claims) for row in own)
-
-
-def test_the_proofs_that_must_break_are_counted() -> None:
-    """Of each system the page has the variants, the proofs that must break, and those that no scope of proofs has."""
-    left = {name: sum(len(why.claims) for key, why in BEYOND.items() if key[0] == name) for name in PROOF_SCOPES}
-    asked = rows()
-    assert proofs_of("| refuted elsewhere only |") == {
-        name: (*counted(asked, name), left[name]) for name in PROOF_SCOPES
-    }
-
-
-def test_the_proofs_for_any_number_that_must_break_are_counted() -> None:
-    """Of each system that takes any number the page has the variants, the proofs, and those that cannot be asked."""
-    every = every_row()
-    refused = {
-        name: sum(len(row.claims) for row in every if row.system == name and (name, row.variant) in NOT_FOR_ANY)
-        for name in ANY_PLACES
-    }
-    assert proofs_of("| cannot be asked |") == {name: (*counted(every, name), refused[name]) for name in ANY_PLACES}
 
 
 GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)")

@@ -15,7 +15,6 @@ from tests.documentation.proofs import asked
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.engine_mutants.test_engine_mutants import stale
 from tests.shared.commands import kraftcheck
-from tests.shared.places import DOCS
 from tests.shared.samples import one_in
 from tests.solvers.smt.asking import session
 
@@ -46,7 +45,7 @@ class Meaning:
     system: str = "elections"
 
     def row(self) -> str:
-        """What the page on provers says of it."""
+        """What the page of proofs that must break says of it."""
         broken = ", ".join(f"`{claim}`" for claim in self.breaks.split())
         return f"| `{self.name}` | `{self.where}` | {broken or f'nothing: {self.why}'} |"
 
@@ -157,16 +156,6 @@ def test_a_meaning_that_breaks_nothing_is_proven(meaning: Meaning) -> None:
         found = {query: sessions[query.action].ask(query).result for query in changed}
     assert changed
     assert {query: result for query, result in found.items() if result != PROVEN} == {}
-
-
-def test_the_page_has_each_meaning() -> None:
-    """The page on provers says of each what it breaks, or why it breaks nothing."""
-    text = (
-        (DOCS / "explanation" / "provers.md")
-        .read_text("utf-8")
-        .partition("| meaning | of | breaks |\n|---|---|---|\n")[2]
-    )
-    assert text.partition("\n\n")[0].splitlines() == [one.row() for one in MEANINGS]
 
 
 def test_no_meaning_is_stale() -> None:

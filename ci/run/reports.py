@@ -63,6 +63,10 @@ def _error(properties: dict[str, str], text: str) -> str:
     return f"::error {named}::{command_data(text)}"
 
 
+def _is_action() -> bool:
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
 def append_summary(runs: Sequence[JudgedRun], last_line: str) -> None:
     """Add the summary to the one of the step's earlier commands, within what GitHub takes of a step."""
     target = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -134,6 +138,11 @@ class ReportFiles:
         """The files."""
         return self.junit, self.sarif
 
+    @property
+    def wanted(self) -> bool:
+        """Whether anything is written, or annotated."""
+        return any(self.paths) or _is_action()
+
     @contextmanager
     def of_unfinished(self, chosen: Subject, engine: str) -> Iterator[None]:
         """Where the work is stopped before it has a verdict, the reports say so of each property."""
@@ -156,7 +165,7 @@ class ReportFiles:
         if self.sarif is not None:
             write(self.sarif, sarif(runs, code))
             screen.plain(f"wrote {self.sarif}")
-        if os.environ.get("GITHUB_ACTIONS") == "true":
+        if _is_action():
             for line in error_commands(runs):
                 screen.command(line)
             append_summary(runs, last_line)

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -42,6 +42,12 @@ LINE = b"kraftcheck: interrupted\n"
 
 class Interrupted(Exception):
     """Work was asked to stop before there was anything to report."""
+
+
+class OutOfTime(Interrupted):
+    """The time of the command was over while something was awaited; it may have come later."""
+
+    answered: int = 0  # how many answers of a sequence had come
 
 
 class Stop(StopFlag):
@@ -318,6 +324,16 @@ def within(seconds: float) -> float:
     """The time that one piece of work may take which cannot be stopped: no more than is left of the limit."""
     deadline = current()
     return seconds if deadline is None else max(0.001, min(seconds, deadline.remaining()))
+
+
+def completed(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """A program that has ended, with what it wrote; raises OutOfTime, and ends it, once the time is over."""
+    deadline = current()
+    left = None if deadline is None else deadline.remaining()
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=left, **options)
+    except subprocess.TimeoutExpired:
+        raise OutOfTime(f"the time was over before {Path(command[0]).name} had ended") from None
 
 
 def overdue(verdict: Verdict) -> Verdict:

@@ -18,9 +18,9 @@ import click
 from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.change.checks import CheckFault, CheckRow, CheckSize, conform_with_kafka, row_lines
+from kraftcheck.ci.conformance.kafka.change.checks import CheckRow, CheckSize, conform_with_kafka, row_lines
 from kraftcheck.ci.conformance.kafka.coverage.noted import Noted, UnrunMethod
-from kraftcheck.ci.conformance.kafka.drivers import DriverError, OutOfTime
+from kraftcheck.ci.conformance.kafka.drivers import DriverError
 from kraftcheck.ci.conformance.kafka.fuzz.beside import BesideRow, beside_release
 from kraftcheck.ci.conformance.kafka.fuzz.run import cause_lines, fuzz_with_kafka
 from kraftcheck.ci.conformance.kafka.naming import (
@@ -47,7 +47,7 @@ from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_results, check_writable, write_json
-from kraftcheck.ci.terminal.interrupts import passed, time_limit, within
+from kraftcheck.ci.terminal.interrupts import Interrupted, OutOfTime, passed, time_limit, within
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.breaches import located, place_at, written
 from kraftcheck.model.nearest import nearest
@@ -162,9 +162,10 @@ class _Asking:
     def _checks(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
         rows = list[CheckRow]()
         for row in conform_with_kafka(self.build, rules, SIZE, _silent):
-            if isinstance(row, CheckFault):
+            if isinstance(row, CheckRow):
+                rows.append(row)
+            elif not rows or not isinstance(row.error, OutOfTime):
                 raise row.error
-            rows.append(row)
         cases, differing = sum(row.cases for row in rows), sum(row.differences for row in rows)
         text = [f"single decisions: {cases:,} cases, {differing:,} differ"]
         for row in [row for row in rows if row.differences][:1]:
@@ -351,7 +352,8 @@ def branch_command(
         raise Refusal(str(reason)) from None
     if target is not None:
         write_json(target, {**outcome.document(build, code), "seconds": told.seconds()})
-    reports.write(told.screen, list(outcome.runs(build, last, code)), code, last)
+    if reports.wanted:
+        reports.write(told.screen, list(outcome.runs(build, last, code)), code, last)
     told.screen.plain(f"{last} (exit {code})")
     sys.exit(code)
 
@@ -436,10 +438,17 @@ def _outcome(
     say(naming.lines(asking.build))
     untold = "" if wanted is None else wanted.untold(asking, naming, witnesses)
     compared = dict[str, SearchComparison]()
-    for system in EXPLORED if naming.name is not None and not passed() else ():
+    for system in EXPLORED if naming.name is not None else ():
+        if passed():
+            break
         one, other = sides(base, naming.name or base, system, SCOPE, BOUNDS.get(system, {}))
         if fingerprint(program(one)) != fingerprint(program(other)):
-            compared[system] = compare(one, other, budget, functools.partial(run, quiet=quiet))
+            try:
+                compared[system] = compare(one, other, budget, functools.partial(run, quiet=quiet))
+            except Interrupted:
+                if not passed():
+                    raise
+                break
             say(list(promise_lines(system, compared[system])))
     asked = tuple(dict.fromkeys(one.asked for one in witnesses))
     complete = complete and untold is not None and not passed()
@@ -477,9 +486,14 @@ def _ended(outcome: _Outcome, base: str, wanted: _Mend | None) -> tuple[int, str
         said += _beside_words(outcome)
         return (NON_CONFORMANT if wanted is not None and outcome.complete else code), said
     if naming.name is None:
-        return code, f"differs from {base} in {outcome.differing:,} cases, and is no rule set that is known"
+        said = f"differs from {base} in {outcome.differing:,} cases, and is "
+        if naming.whole:
+            return code, f"{said}no rule set that is known"
+        late = wanted is not None and not outcome.complete  # it may be the mend
+        return EXIT_INCOMPLETE if late else code, f"{said}none of the rule sets that were tried"
     kinds = [one.kind for found in outcome.compared.values() for one in found.changes]
     said = f"is {naming.name}: {kinds.count(BROKEN)} promises newly broken, {kinds.count(MENDED)} newly kept"
+    said += "" if outcome.complete else " as far as it was asked"
     said += _beside_words(outcome)
     if wanted is not None and parse(naming.name) != parse(wanted.name):
         return NON_CONFORMANT, f"{said}; the mend is {wanted.name}"

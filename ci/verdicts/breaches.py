@@ -17,6 +17,7 @@ from kraftcheck.ci.explore.trace import html, page
 from kraftcheck.ci.run.formats import REPOSITORY
 from kraftcheck.ci.run.judged import JudgedProperty, SourceLine
 from kraftcheck.ci.terminal.files import results, write
+from kraftcheck.ci.terminal.interrupts import OutOfTime
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.drawings.drawing import drawing, with_other_rules
 from kraftcheck.solvers.program.verdict import Refuted
@@ -47,11 +48,11 @@ def breaches(build: Build, compared: Mapping[str, SearchComparison]) -> list[Bre
     """The breaches of a build; the test of each is run on its classes; raises DriverError or Refusal where none can."""
     changes = [(system, found, one) for system, found in compared.items() for one in found.changes]
     drawn = [_breach(*change) for change in changes if _refuted(change[2])]
-    said = run_tests(build, {class_name(one.name): one.test for one in drawn if one.test})
-    return [
-        Breach(one.name, one.change, one.trace, one.picture, one.test, said.get(class_name(one.name), one.said))
-        for one in drawn
-    ]
+    try:
+        said = run_tests(build, {class_name(one.name): one.test for one in drawn if one.test})
+    except OutOfTime as reason:
+        return [evolve(one, test="", said=one.said or str(reason)) for one in drawn]
+    return [evolve(one, said=said.get(class_name(one.name), one.said)) for one in drawn]
 
 
 def _refuted(change: PromiseChange) -> bool:

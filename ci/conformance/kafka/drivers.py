@@ -40,7 +40,7 @@ from kraftcheck.ci.conformance.kafka.jars import (
 )
 from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.files import folder, replace
-from kraftcheck.ci.terminal.interrupts import passed, within
+from kraftcheck.ci.terminal.interrupts import OutOfTime, completed, current, passed
 from kraftcheck.ci.terminal.refusal import Refusal
 
 PACKAGE = "org.apache.kafka.controller"  # where drivers live: the classes they drive are package-private
@@ -77,12 +77,6 @@ class DriverError(RuntimeError):
     """The process died or wrote something else than answers; the message has the end of its log."""
 
 
-class OutOfTime(Exception):
-    """The time of the command was over while an answer was awaited; it may have come later."""
-
-    answered: int = 0  # how many answers of the sequence had come
-
-
 def compile_driver(build: Build, name: str, kind: str = CONTROLLER) -> str:
     """The class path of a driver, compiled for a build where the cache does not hold it yet.
 
@@ -115,19 +109,25 @@ def compiled(build: Build, source_files: Sequence[Path], kind: str = CONTROLLER)
     key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
     place = folder(cache_folder() / build.like) / f"{source_files[0].stem}-{key}"
     record = place.with_name(f"{place.name}.json")
-    with exclusive_cache():
-        if place.is_symlink() or not place.is_dir() or recorded(record) != digests_below(place):
-            _remove(place)
-            _check_java(build)
-            compile_java(source_files, classes, place, f"what asks Kafka {build}")
-            replace(record, json.dumps(digests_below(place), indent=1))
+    if not _stands(place, record):
+        with exclusive_cache():
+            if not _stands(place, record):  # nor has another process compiled it meanwhile
+                _remove(place)
+                _check_java(build)
+                compile_java(source_files, classes, place, f"what asks Kafka {build}")
+                replace(record, json.dumps(digests_below(place), indent=1))
     return os.pathsep.join((str(place), classes))
+
+
+def _stands(place: Path, record: Path) -> bool:
+    """Whether the classes of a folder are those of their record."""
+    return not place.is_symlink() and place.is_dir() and recorded(record) == digests_below(place)
 
 
 def _check_java(build: Build) -> None:
     """Refuse a Java that is older than the build's classes, or than drivers need."""
     wanted = build.java()
-    said = subprocess.run([program("java"), "-version"], capture_output=True, text=True, check=False).stderr
+    said = completed([program("java"), "-version"]).stderr
     found = re.search(r'version "(\d+)', said)
     if found is not None and int(found[1]) < wanted:
         needs = f"{build} is compiled for" if wanted > OLDEST_JAVA else "drivers of Kafka's classes need"
@@ -182,7 +182,7 @@ def compile_java(sources: Sequence[Path], class_path: str, place: Path, title: s
         target = Path(temporary) / "classes"
         options = [*(f"-J{option}" for option in SHORT_RUN), "-nowarn", "-encoding", "UTF-8"]
         command = [javac, *options, "-cp", class_path, "-d", str(target), *map(str, sources)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = completed(command)
         if result.returncode:
             lines = result.stderr.splitlines()
             errors = [line for line in lines if "error:" in line][:1] or [result.stderr.strip()]
@@ -207,7 +207,7 @@ class DriverProcess:
     SILENCE = 120.0
     """Seconds that a driver may take for a block of answers; one that hangs is stopped, and has died of the block."""
 
-    GRACE = 2.0  # seconds that an answer is awaited after the time of the command is over
+    GRACE = 1.0  # seconds that an answer is awaited after the time of the command is over
 
     def __init__(self, build: Build, name: str, arguments: Sequence[str], options: Sequence[str] = ()) -> None:
         self.build = build
@@ -217,7 +217,8 @@ class DriverProcess:
         self._begin()
 
     def _begin(self) -> None:
-        self._silent, self._late, self._timely = 0.0, False, not passed()
+        self._silent, self._late = 0.0, False
+        self._deadline = None if passed() else current()  # of the command: another thread may ask, which has none
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
@@ -272,8 +273,8 @@ class DriverProcess:
         processor meanwhile, on a busy machine, is silent for PATIENCE times SILENCE before it counts as hanging.
         """
         longest = self.SILENCE * PATIENCE
-        left = within(longest) if self._timely else longest
-        end = left + self.GRACE if left < longest else longest
+        left = longest if self._deadline is None else self._deadline.remaining()
+        end = min(left + self.GRACE, longest)
         begun, used, over = time.monotonic(), processor_seconds(self._process.pid), threading.Event()
 
         def watch() -> None:
@@ -402,7 +403,7 @@ def run_tests(build: Build, tests: Mapping[str, str], driver: str = TOUR) -> dic
         compile_java([place / f"{name}.java" for name in tests], path, classes, "the exported tests")
         command = [program("java"), *SHORT_RUN, "-cp", os.pathsep.join((str(classes), path)), LAUNCHER]
         options = ["execute", "--scan-classpath", str(classes), "--reports-dir", str(place), "--details", "none"]
-        ran = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        ran = completed([*command, *options])
         report = place / "TEST-junit-jupiter.xml"
         if not report.exists():
             raise DriverError(f"JUnit wrote no report: {(ran.stderr or ran.stdout).strip().splitlines()[:1]}")

@@ -9,16 +9,18 @@ import json
 import os
 import shutil
 import stat
-import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import IO
 
 from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.files import folder, replace
+from kraftcheck.ci.terminal.interrupts import OutOfTime, completed, passed
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.machine_code.regular import open_regular
 
@@ -115,11 +117,12 @@ def any_jars(version: str, kind: str) -> str:
     """
     place, is_listed = cache_folder() / _home(version, kind), version in known_versions()
     record = place.with_name(f"{kind}.json")
-    with exclusive_cache():
-        if not os.path.lexists(place):
-            _fetch(version, kind, place)
-            if not is_listed:
-                replace(record, json.dumps(digests_below(place), indent=1))
+    if not os.path.lexists(place) or (not is_listed and not record.exists()):
+        with exclusive_cache():
+            if not os.path.lexists(place):
+                _fetch(version, kind, place)
+                if not is_listed:
+                    replace(record, json.dumps(digests_below(place), indent=1))
     expected = listed(version, kind) if is_listed else recorded(record)
     if not isinstance(expected, dict):
         raise Refusal(f"{record} does not say which jars Maven fetched; remove the folder {place}")
@@ -133,6 +136,7 @@ def exclusive_cache() -> Iterator[None]:
 
     Raises:
         Refusal: for what is no file of this user's in the place of the lock.
+        OutOfTime: where another process fills it until the time is over.
     """
     place = cache_folder() / ".lock"
     try:
@@ -140,8 +144,20 @@ def exclusive_cache() -> Iterator[None]:
     except OSError as error:
         raise Refusal(f"cannot lock {place}: {error.strerror}; remove it") from error
     with os.fdopen(handle, "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        while not _locked(lock):
+            if passed():
+                raise OutOfTime(f"the time was over before another process had filled {place.parent}")
+            time.sleep(0.05)
         yield
+
+
+def _locked(file: IO[str]) -> bool:
+    """Whether it is locked now; not where another process has it locked."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _fetch(version: str, kind: str, place: Path) -> None:
@@ -157,7 +173,7 @@ def _maven(*arguments: str, title: str) -> None:
     goal = ("dependency:copy-dependencies", "-DincludeScope=runtime")
     command = [program("mvn"), "--batch-mode", "--quiet", "--file", str(POM), *goal, *arguments]
     environment = {"MAVEN_OPTS": " ".join(SHORT_RUN), **os.environ}
-    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    result = completed(command, env=environment)
     if result.returncode:
         lines = (result.stdout + result.stderr).splitlines()
         errors = [line.partition("[ERROR]")[2].strip() for line in lines if "[ERROR]" in line]

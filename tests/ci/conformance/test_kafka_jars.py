@@ -13,6 +13,7 @@ import pytest
 
 from kraftcheck.ci.bench import cases as checkers
 from kraftcheck.ci.conformance.kafka import jars
+from kraftcheck.ci.terminal.interrupts import OutOfTime, limited
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.fuzz.bounds import bounded
 
@@ -195,6 +196,19 @@ def test_a_lock_that_is_no_file_is_refused(kind: str, tmp_path: Path) -> None:
     with bounded(10):
         assert refusal_of("4.1.0", jars.CONTROLLER).startswith(f"cannot lock {lock}: ")
     assert precious.read_text() == "precious data"
+
+
+def test_nobody_waits_beyond_the_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither for a process that fills the cache, nor for Maven, which is ended, and leaves no folder."""
+    with bounded(10), jars.exclusive_cache(), limited("0.2s"), pytest.raises(OutOfTime, match="another process had"):
+        jars.jars("4.1.0")
+    maven = tmp_path / "mvn"
+    maven.write_text("#!/bin/sh\nexec sleep 60\n")
+    maven.chmod(0o700)
+    monkeypatch.setattr(jars, "program", lambda name: str(tmp_path / name))
+    with bounded(10), limited("0.2s"), pytest.raises(OutOfTime, match="time was over before mvn had ended"):
+        jars.jars("4.1.0")
+    assert not list((tmp_path / "kraftcheck/kafka/4.1.0").iterdir())
 
 
 def test_a_link_to_a_folder_of_jars_is_refused(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from kraftcheck.ci.conformance.kafka.drivers import NO_ANSWER
 from kraftcheck.ci.conformance.kafka.fuzz.beside import BesideRow, beside_release
 from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzProcess
 from kraftcheck.ci.conformance.kafka.jars import jars
-from kraftcheck.ci.conformance.kafka.naming import FullAnswer
+from kraftcheck.ci.conformance.kafka.naming import FullAnswer, Naming
 from kraftcheck.ci.conformance.kafka.places import METHODS
 from kraftcheck.ci.explore.two_sides import mended
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -28,6 +28,19 @@ from kraftcheck.ci.verdicts import branch
 from kraftcheck.model.rules.ruleset import RuleSet
 from tests.ci.conformance.released import NEWEST, changed
 from tests.shared.commands import kraftcheck
+
+MEND = f"kafka-{NEWEST}-removed-replicas-stay-in-elr"  # the rule set of the classes `mended`
+
+
+@frozen
+class Agreeing:
+    """A case that every rule set answers as the build does."""
+
+    asked: str = "heartbeat"
+
+    def agrees(self, rules: RuleSet) -> bool:
+        """True of each."""
+        return True
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +61,7 @@ def test_a_mend_is_recognised(tmp_path: Path) -> None:
     junit = tmp_path / "junit.xml"
     ran = kraftcheck("branch", str(mended), "--mends", "ghost-elr-member", "--junit", str(junit), "--quiet")
     assert ran.code == 0
-    assert f"{mended} is kafka-4.4.0-removed-replicas-stay-in-elr in " in ran.out
+    assert f"{mended} is {MEND} in " in ran.out
     assert "\nclasses that are not those of 4.4.0: 1, all of it run\n" in ran.out
     assert "newly kept: elr-within-replicas (refuted 2 -> holds)" in ran.out
     assert ran.out.splitlines()[-1].endswith(": 0 promises newly broken, 2 newly kept (exit 0)")
@@ -263,21 +276,26 @@ def test_a_mend_that_no_question_tells_from_its_release_is_no_pass(monkeypatch: 
     assert (over.code, over.out.splitlines()[-1]) == (20, "has given no answer in the time (exit 20)")
 
 
+@pytest.mark.xdist_group("kafka")
+def test_what_the_time_cuts_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A build that has a name is no pass before its promises are explored; one without may be the mend it is said."""
+    mended, answers = str(changed(tmp_path, "mended")), [(FullAnswer(9, 1, [Agreeing()]), [""])] * 2
+    monkeypatch.setattr(branch._Asking, "rounds", lambda asking, rules: iter(answers))
+    monkeypatch.setattr(branch._Asking, "beside", lambda asking, rules: None)
+    monkeypatch.setattr(branch._Asking, "whole", lambda asking, name: None)
+    words = (mended, "--quiet", "--time-limit", "0.3s")
+    for name, mends, code in ((MEND, (), 20), (None, (), 23), (None, ("--mends", "ghost-elr-member"), 20)):
+        found = Naming(name, 9, 1, 1, 0, (), name is not None)
+        monkeypatch.setattr(branch, "named", lambda *asked, found=found: found)
+        ran = kraftcheck("branch", *words, *mends)
+        said = "0 newly kept as far as it was asked" if name else "is none of the rule sets that were tried"
+        assert (ran.code, said in ran.out.splitlines()[-1]) == (code, True)
+
+
 def test_a_difference_counts_though_not_all_was_asked() -> None:
     """Answers that are not those of the release end with 23, and not with 20, where the time was over as well."""
     for differing, code in ((1, 23), (0, 20)):
         assert branch._Outcome(9, 0, None, {}, False, BesideRow(1, 9, differing, ())).exit_code == code
-
-
-@frozen
-class Agreeing:
-    """A case that every rule set answers as the build does."""
-
-    asked: str = "heartbeat"
-
-    def agrees(self, rules: RuleSet) -> bool:
-        """True of each."""
-        return True
 
 
 @pytest.mark.xdist_group("kafka")
@@ -297,7 +315,7 @@ def test_half_a_mend_is_no_mend(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_mend_is_that_of_a_defect_which_the_release_has() -> None:
     """A finding that there is not, one that the release does not have, and one of brokers are refused in a line."""
     base = f"kafka-{NEWEST}"
-    assert mended("ghost-elr-member", base) == "kafka-4.4.0-removed-replicas-stay-in-elr"
+    assert mended("ghost-elr-member", base) == MEND
     unknown = kraftcheck("branch", NEWEST, "--mends", "ghost").refusal()
     assert unknown.startswith("--mends: no finding 'ghost'; did you mean ghost-elr-member")
     with pytest.raises(Refusal, match=r"^kafka-4\.4\.0 does not have dead-last-known-leader"):

@@ -29,8 +29,8 @@ from kraftcheck.ci.conformance.kafka.change.cases import (
 )
 from kraftcheck.ci.conformance.kafka.change.models import Model, model_of
 from kraftcheck.ci.conformance.kafka.columns import NO_LEADER, VACANT, Columns, Rows, answer_lines, named
-from kraftcheck.ci.conformance.kafka.drivers import Driver, DriverError, JavaProcess, OutOfTime
-from kraftcheck.ci.terminal.interrupts import passed
+from kraftcheck.ci.conformance.kafka.drivers import Driver, DriverError, JavaProcess
+from kraftcheck.ci.terminal.interrupts import OutOfTime, passed
 from kraftcheck.model.rules.ruleset import RuleSet
 
 AFTER = "after."  # what columns of the state after the replay start with; a record that differs is the nearer cause
@@ -404,6 +404,9 @@ def _row(build: Build, check: _Check, rules: RuleSet, report: CheckProgress) -> 
                 report(f"{build} {check.name} of {check.factor}", comparison.cases, comparison.differences)
                 if passed():
                     break
+    except OutOfTime:
+        if not comparison.cases:
+            raise
     except DriverDeath as reason:
         death = _shown_death(driver, model, reason)
     seconds = time.monotonic() - start

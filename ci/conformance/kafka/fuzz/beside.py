@@ -9,11 +9,11 @@ from contextlib import ExitStack, suppress
 from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.drivers import FUZZ, NO_ANSWER, DriverError, OutOfTime, compile_driver
+from kraftcheck.ci.conformance.kafka.drivers import FUZZ, NO_ANSWER, DriverError, compile_driver
 from kraftcheck.ci.conformance.kafka.fuzz.model import answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, Played
-from kraftcheck.ci.terminal.interrupts import passed
+from kraftcheck.ci.terminal.interrupts import OutOfTime, passed
 from kraftcheck.model.rules.ruleset import RuleSet
 
 ASKED = "beside"  # the request that ends a sequence: every question that no rule is of, see FuzzBeside.java
@@ -86,10 +86,10 @@ def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQ
         DriverError: when a process ends before it is asked.
     """
     both = (Build(build.like), build)
-    for one in both:
-        compile_driver(one, FUZZ)
     compared, answers, counts, first = 0, 0, Counter[str](), dict[str, tuple[str, str]]()
     with ExitStack() as stack, suppress(OutOfTime):
+        for one in both:
+            compile_driver(one, FUZZ)
         released, own = (stack.enter_context(FuzzProcess(one)) for one in both)
         for played in ending_plays(build.like, rules, seed, sequences):
             if passed():

@@ -14,14 +14,7 @@ from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.columns import answer_lines
-from kraftcheck.ci.conformance.kafka.drivers import (
-    FUZZ,
-    NO_ANSWER,
-    DriverError,
-    DriverProcess,
-    OutOfTime,
-    compile_driver,
-)
+from kraftcheck.ci.conformance.kafka.drivers import FUZZ, NO_ANSWER, DriverError, DriverProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.fuzz.model import ModelController, Request, answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     Draws,
@@ -47,7 +40,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     unregistered,
     waited,
 )
-from kraftcheck.ci.terminal.interrupts import passed, within
+from kraftcheck.ci.terminal.interrupts import OutOfTime, passed, within
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import RuleSet
 

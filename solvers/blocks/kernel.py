@@ -25,13 +25,13 @@ from kraftcheck.solvers.blocks.tasks import (
     emit_scatter,
 )
 from kraftcheck.solvers.blocks.visited import emit_compact_set, other_bytes
-from kraftcheck.solvers.machine_code.backward_sweep import emit_follow, emit_survey
 from kraftcheck.solvers.machine_code.compile import cache_key
 from kraftcheck.solvers.machine_code.graph_kernels import cut_bits, emit_appraise, forget_cuts, truth_words
 from kraftcheck.solvers.machine_code.irtools import POINTER, WORD, Builder, begin, word
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, ObjectCache, host, object_code
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
 from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_kinds, emit_step, state_scope
+from kraftcheck.solvers.machine_code.ways_back import emit_follow, emit_survey
 from kraftcheck.solvers.program.program import Program, mark_bytes, recovery_action_bits
 
 

@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.audit.audit import Audit, VisitedSpace
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+from kraftcheck.solvers.liveness.backward import NOT_SEARCHED, Recoverability, recoverability_verdicts, search_backward
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
 from kraftcheck.solvers.machine_code.compile import Compiler
 from kraftcheck.solvers.machine_code.objectcode import CompileEffort
@@ -31,7 +32,6 @@ from kraftcheck.solvers.program.verdict import (
     Vacuous,
     Verdict,
 )
-from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, recoverability_verdicts, search_backward
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.search.orders import OrdersFound
 from kraftcheck.solvers.search.symmetry import check_after, check_before

@@ -42,11 +42,13 @@ from kraftcheck.solvers.liveness.graph import (
     only,
 )
 from kraftcheck.solvers.liveness.runs import states_of
-from kraftcheck.solvers.machine_code.closure import HeldArcs
+from kraftcheck.solvers.machine_code.closure import MOST_WAYS, HeldArcs
 from kraftcheck.solvers.machine_code.graph_kernels import NOWHERE, OUTSIDE, emit_raise
 from kraftcheck.solvers.machine_code.objectcode import address, made
 from kraftcheck.solvers.machine_code.threads import ThreadPool
-from kraftcheck.solvers.search.backward import ARC_BYTES, LEAST_ROOM
+
+ARC_BYTES = 48  # bytes that an arc takes at most
+LEAST_ROOM = 256 << 20  # bytes that listed steps may take however little the search took, within the limit of memory
 
 
 @frozen
@@ -85,6 +87,7 @@ class Marking:
     full: int
     labels: Labels | None = None  # marks rise along edges between states of the same one alone; None: along all
     guides: Guides | None = None  # of the states, which are followed, and noted for a next time; None: there are none
+    flows: Bits | None = None  # for each class of edges the bits that rise along it; None: all
 
 
 @define
@@ -109,7 +112,8 @@ class Closing:
     def __attrs_post_init__(self) -> None:
         """Nothing was looked at."""
         self._late, self._watch = LateRises.of(self.edges, ()), np.empty_like(self.marking.marks)
-        self._raise = made(emit_raise, self.marking.marks.itemsize, np.dtype(self.kind).itemsize).function("raise", 7)
+        sizes = self.marking.marks.itemsize, np.dtype(self.kind).itemsize
+        self._raise = made(emit_raise, *sizes, int(self.marking.flows is not None)).function("raise", 7)
 
     @property
     def goes_on(self) -> bool:
@@ -135,24 +139,28 @@ class Closing:
     def follow_arcs(self, room: int, stopped: Callable[[], bool]) -> bool:
         """Raise all marks that can rise along listed edges, each looked at once for each rise of its target.
 
-        After the first two sweeps marks rise only by those of other states. False: the edges take more bytes.
+        After the first two sweeps marks rise only by those of other states. False: the edges take more bytes, or are
+        of too many classes.
         """
-        marking, parts = self.marking, [np.empty((2, 0), dtype=np.uint32)]
+        if self.marking.flows is not None and len(self.marking.flows) > MOST_WAYS:
+            return False
+        marking, parts = self.marking, [np.empty((3, 0), dtype=np.uint32)]
         for number in range(len(self.edges.blocks)):
             states = states_of(self.edges, number)
             wanted = marking.kept[states] & (marking.marks[states] != marking.full)
             if stopped() or not wanted.any():
                 continue
             edges = self.listed(0, number, wanted)
-            starts, targets, _ = edges if marking.labels is None else alike(edges, marking.labels, states)
+            starts, targets, kinds = edges if marking.labels is None else alike(edges, marking.labels, states)
             owners = np.repeat(np.arange(len(wanted), dtype=np.uint32), np.diff(starts))
             chosen = wanted[owners] & marking.kept[targets]
-            parts.append(np.stack([owners[chosen] + np.uint32(states.start), targets[chosen]]))
+            parts.append(np.stack([owners[chosen] + np.uint32(states.start), targets[chosen], kinds[chosen]]))
             self.arc_bytes += ARC_BYTES * int(np.count_nonzero(chosen))
             if self.arc_bytes > room:
                 return False
-        sources, targets = np.concatenate(parts, axis=1)
-        HeldArcs.of([marking.full], marking.marks, (targets, sources, np.zeros(len(targets)))).close(stopped)
+        sources, targets, kinds = np.concatenate(parts, axis=1)
+        ways, kinds = ([marking.full], np.zeros_like(kinds)) if marking.flows is None else (marking.flows, kinds)
+        HeldArcs.of(ways, marking.marks, (targets, sources, kinds)).close(stopped)
         return True
 
     def work(self, thread: int, number: int) -> None:
@@ -189,8 +197,8 @@ class Closing:
         """Raise the marks of a block along some edges."""
         marking = self.marking
         arrays = (*edges, marking.steps, marking.marks, marking.kept, marking.enabled, self._watch)
-        guides = 0 if marking.guides is None else address(marking.guides)
-        places = np.array([*(address(array) for array in arrays), guides])
+        others = (0 if array is None else address(array) for array in (marking.guides, marking.flows))
+        places = np.array([*(address(array) for array in arrays), *others])
         first, count, down = states.start, states.stop - states.start, int(self.is_down)
         self._raise(address(places), first, count, marking.weak, marking.full, down, address(late))
 
@@ -204,6 +212,9 @@ class Closing:
 MANY_SWEEPS = 12  # sweeps after which marks that still rise follow a list of edges: the graph is long and thin
 
 
+TOLD = 128  # blocks of a sweep between two reports
+
+
 class StoppedError(Exception):
     """The search was to end."""
 
@@ -214,7 +225,8 @@ class SweepControl:
 
     threads: int = 1
     stop: threading.Event = field(factory=threading.Event)  # set from outside to end them; then StoppedError is raised
-    report: Callable[[int], None] = lambda sweeps: None  # called after each sweep with their number
+    # called now and then with the number of the sweep, and how many states wait in it
+    report: Callable[[int, int], None] = lambda sweep, queue: None
     budget: int = 1 << 30  # bytes of memory for edges that are kept
     scratch: Path | None = None  # folder for a file of those that have no room there; None: they are computed again
     spare: int = LEAST_ROOM  # bytes for a list of edges that marks follow where many sweeps do not suffice
@@ -363,19 +375,23 @@ class Sweeps:
 
     def _edges(self, thread: int, number: int, wanted: Truths) -> Listed:
         """The edges of a block's wanted states within the region: places, targets, classes."""
-        stored = self._stored.get(number)
+        stored, may_fit = self._stored.get(number), self._stored.complete
         if stored is not None:
             return stored
-        surveyed, may_fit = bool(self._surveyed[number]), self._stored.complete
-        every = wanted if surveyed and not may_fit else np.ones_like(wanted)
-        block = self.edges.block(thread, number, every, inner=surveyed)
-        if not surveyed:
-            block, self._surveyed[number] = self._survey(block), True
-        edges = block.starts, block.targets, self.kinds[block.instances]
+        edges = self._computed(thread, number, wanted)
         if may_fit and not self._stored.put(number, edges):
             self._stored.clear()
             self._stored.complete = False
         return edges
+
+    def _computed(self, thread: int, number: int, wanted: Truths) -> Listed:
+        """The edges of a block's wanted states, and those of others where they may be kept."""
+        surveyed = bool(self._surveyed[number])
+        every = wanted if surveyed and not self._stored.complete else np.ones_like(wanted)
+        block = self.edges.block(thread, number, every, inner=surveyed)
+        if not surveyed:
+            block, self._surveyed[number] = self._survey(block), True
+        return block.starts, block.targets, self.kinds[block.instances]
 
     def _survey(self, block: Block) -> Block:
         """Note what the states of a block enable; the block without edges that leave the region."""
@@ -399,13 +415,15 @@ class Sweeps:
         self.edges.enter()
 
         def job(thread: int, position: int) -> None:
+            if thread == 0 and position % TOLD == TOLD - 1:
+                control.report(control.sweeps, self.edges.count * (count - position) // count)
             work(thread, count - 1 - position if down else position)
 
         with ThreadPool(control.threads) as pool:
             pool.run(count, job, control.stop.is_set)
         self.check_stop()
         self._note_bytes(0)
-        control.report(control.sweeps)
+        control.report(control.sweeps, 0)
 
     def _note_bytes(self, more: int) -> None:
         """Note how many bytes edges and what was lent take now."""

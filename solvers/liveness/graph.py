@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from kraftcheck.solvers.machine_code.backward_sweep import OWNERS
 from kraftcheck.solvers.machine_code.compile import Kernel
-from kraftcheck.solvers.machine_code.graph_kernels import NOT_KNOWN, OUTSIDE, RECENT
+from kraftcheck.solvers.machine_code.graph_kernels import NOT_KNOWN, OUTSIDE, OWNERS, RECENT
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.program.verdict import PackedRun
@@ -136,6 +135,7 @@ class ExploredSpace:
     # kernel, store: what was explored, and by which code
     kernel: Kernel
     store: VisitedSet
+    function: str = "connect"  # of the kernel, that finds edges
     offsets: Numbers = field(init=False)  # number of the first state of each shard
     places: npt.NDArray[np.uint32] = field(init=False)  # for each state its number in the region that is used
     controls: Numbers = field(init=False)  # the addresses of the shards' control blocks
@@ -229,18 +229,18 @@ class RegionEdges:
         buffers = sum(buffers.nbytes for buffers in self._buffers if buffers is not None)
         return self.bits.nbytes + self.sizes.nbytes + self.space.places.nbytes + buffers
 
-    def block(self, thread: int, number: int, wanted: Truths, *, inner: bool = True) -> Block:
-        """A block, computed again; see `Edges`."""
+    def block(self, thread: int, number: int, wanted: npt.NDArray[Any], *, inner: bool = True) -> Block:
+        """A block, computed again; see `Edges`. `wanted` may be bits, of which the space's function knows the sense."""
         kernel = self.space.kernel
         buffers = self._buffers[thread]
         if buffers is None:
             buffers = self._buffers[thread] = _Buffers(kernel, min(self._size, self.count))
         first, last = self.blocks[number], min(self.count, self.blocks[number] + self._size)
         ids = self.identities(first, last)
-        numbering = _addresses((self.space.offsets, self.space.places, ids))
-        used = kernel.library.function("connect", 9)(
+        numbering, words = _addresses((self.space.offsets, self.space.places, ids)), wanted.astype(np.uint64)
+        used = kernel.library.function(self.space.function, 9)(
             address(buffers.frame), address(self.space.controls), address(numbering), address(buffers.scratch),
-            address(buffers.edges), address(wanted), first, last, int(inner),
+            address(buffers.edges), address(words), first, last, int(inner),
         )  # fmt: skip
         states = last - first
         return Block(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from attrs import define, field, frozen
 
 from kraftcheck.solvers.liveness.behaviours import Behaviours, BehavioursAnswer, Lasso, Question
 from kraftcheck.solvers.liveness.constraints import GROUP, GUIDE_BYTES, TO_VISIT, Constraint, classes_of, groups_of
-from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl, Sweeps
+from kraftcheck.solvers.liveness.fair import LEAST_ROOM, StoppedError, SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import ExploredSpace, Region, Space, Truths
 from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE, kind_bit, truth_words
 from kraftcheck.solvers.program.program import LivenessClaim, Program
@@ -27,7 +28,6 @@ from kraftcheck.solvers.program.verdict import (
     Verdict,
 )
 from kraftcheck.solvers.reference.confirm import confirm_lasso
-from kraftcheck.solvers.search.backward import LEAST_ROOM
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
 
 LEAST_EDGES = 16 << 20  # bytes that liveness may take however small the space is, within the limit of memory
@@ -86,7 +86,7 @@ def search_liveness(
     left = search.store.bytes_in_use()
     room = min(search.limits.memory - left, max(LEAST_EDGES, int(used * (1 + SHARE)) - left))
     space = ExploredSpace(search.kernel, search.store)
-    control = SweepControl(search.threads, search.stop, lambda number: report(search, number, 0), scratch=scratch)
+    control = SweepControl(search.threads, search.stop, functools.partial(report, search), scratch=scratch)
     findings, memory = [], 0
     try:
         for number in range(len(program.liveness.claims)):

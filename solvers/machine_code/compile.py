@@ -20,7 +20,6 @@ from llvmlite import ir
 from kraftcheck.model.language import layout, terms
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.machine_code import (
-    backward_sweep,
     graph_kernels,
     irtools,
     lower,
@@ -28,6 +27,7 @@ from kraftcheck.solvers.machine_code import (
     search_kernel,
     transition,
     visited_table,
+    ways_back,
 )
 from kraftcheck.solvers.machine_code.objectcode import CompileEffort, Library, ObjectCache, address, object_code
 from kraftcheck.solvers.machine_code.search_kernel import Geometry, emit_kernel
@@ -38,7 +38,7 @@ from kraftcheck.solvers.program.program import Program
 S = TypeVar("S")
 
 _SOURCES = (
-    terms, layout, irtools, lower, objectcode, transition, program, search_kernel, backward_sweep, graph_kernels,
+    terms, layout, irtools, lower, objectcode, transition, program, search_kernel, ways_back, graph_kernels,
     visited_table,
 )  # fmt: skip
 """The modules that decide what is compiled and how it is kept: a change of their text makes old code useless."""

@@ -19,36 +19,38 @@ share one array, as a state is one or the other.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
+from attrs import frozen
 from llvmlite import ir
 
-from kraftcheck.solvers.machine_code.backward_sweep import OWNERS
 from kraftcheck.solvers.machine_code.irtools import BYTE, POINTER, U16, U32, WORD, Builder, Local, begin, word
-from kraftcheck.solvers.machine_code.transition import FramePlan, record_words, state_scope
+from kraftcheck.solvers.machine_code.transition import FramePlan, state_scope
 from kraftcheck.solvers.machine_code.visited_table import ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Program
 
-ARRAYS = 9  # arrays of a graph's part that `raise` works on
+ARRAYS = 10  # arrays of a graph's part that `raise` works on
 UNGUIDED = 0xFFFF_FFFF  # the guide of a state that has none
 
 
-def emit_raise(mark: int, kind: int) -> ir.Module:
+def emit_raise(mark: int, kind: int, narrow: int = 0) -> ir.Module:
     """`raise(arrays, first, count, weak, full, down, late) -> marks that rose`, of the states first..first+count-1.
 
     `arrays` holds the addresses of: the place of the first edge of each of these states and the end of the last;
     target and class (`kind` bytes) of each edge; for each class the bits that it is a step for; and by state its mark
     (`mark` bytes), whether it is kept, the bits of the demands whose steps it enables, its watch, and its guide (0
-    instead: none are noted). `late` has the least state whose mark has more than its watch, and the bits of all such.
+    instead: none are noted); and, if `narrow`, for each class the bits that flow through it, else all do. `late` has
+    the least state whose mark has more than its watch, and the bits of all such.
     """
     module = ir.Module("kraftcheck-marks")
     function, b = begin(module, "raise", [POINTER, *[WORD] * 5, POINTER], public=True)
     arrays, first, count, weak, full, down, late = function.args
-    starts, targets, kinds, table, marks, kept, enabled, watch, guides = (
+    starts, targets, kinds, table, marks, kept, enabled, watch, guides, flows = (
         b.inttoptr(b.get(arrays, n), POINTER) for n in range(ARRAYS)
     )
-    bits, classes = ir.IntType(8 * mark), ir.IntType(8 * kind)
-    shared = _SharedBits(b, bits, late)
+    bits = ir.IntType(8 * mark)
+    shared, of_class = _SharedBits(b, bits, late), _Classes(b, kinds, ir.IntType(8 * kind), bits, flows, bool(narrow))
     changed = b.local(0)
     with b.count(0, count) as step:
         row = b.select(b.icmp_unsigned("==", down, 0), step, b.sub(b.sub(count, 1), step))
@@ -61,10 +63,9 @@ def emit_raise(mark: int, kind: int) -> ir.Module:
             guide = b.local(UNGUIDED)
             begin_, end = (b.zext(b.get(starts, n, U32), WORD) for n in (row, b.add(row, 1)))
             with b.count(begin_, end) as at:
-                target = b.zext(b.get(targets, at, U32), WORD)
-                steps = b.zext(b.get(table, b.zext(b.get(kinds, at, classes), WORD), bits), WORD)
+                target, steps = b.zext(b.get(targets, at, U32), WORD), of_class.bits(table, at)
                 counts = b.sext(_is_kept(b, kept, target), WORD)  # no branch: which one it takes is hard to foresee
-                given = b.and_(counts, shared.get(marks, target))
+                given = of_class.flowing(b.and_(counts, shared.get(marks, target)), at)
                 reached.set(b.or_(reached.get(), given))
                 suffices = b.icmp_unsigned("==", b.and_(b.or_(given, rests), full), full)
                 guide.set(b.select(suffices, target, guide.get()))
@@ -78,11 +79,32 @@ def emit_raise(mark: int, kind: int) -> ir.Module:
             with b.if_then(b.and_(b.icmp_unsigned("==", new, full), _is_there(b, guides))):
                 b.put(b.trunc(guide.get(), U32), guides, state, U32)
             with b.if_then(b.icmp_unsigned("!=", new, full)), b.count(begin_, end) as at:
-                target = b.zext(b.get(targets, at, U32), WORD)
+                target, lacks = b.zext(b.get(targets, at, U32), WORD), of_class.flowing(b.and_(full, b.not_(new)), at)
                 with b.if_then(_is_kept(b, kept, target)):
-                    shared.watch_target((watch, marks), target, new, b.and_(full, b.not_(new)))
+                    shared.watch_target((watch, marks), target, b.not_(lacks), lacks)
     b.ret(changed.get())
     return module
+
+
+@frozen
+class _Classes:
+    """The bits that tables have for the classes of edges."""
+
+    b: Builder
+    kinds: Any  # the class of each edge
+    kind: ir.IntType
+    mark: ir.IntType
+    flows: Any
+    narrow: bool
+
+    def bits(self, table: Any, edge: Any) -> Any:
+        """Those of an edge's class."""
+        b = self.b
+        return b.zext(b.get(table, b.zext(b.get(self.kinds, edge, self.kind), WORD), self.mark), WORD)
+
+    def flowing(self, bits: Any, edge: Any) -> Any:
+        """Those of some bits that flow along an edge."""
+        return self.b.and_(bits, self.bits(self.flows, edge)) if self.narrow else bits
 
 
 class _SharedBits:
@@ -266,6 +288,7 @@ def _positive(b: Builder, number: Local) -> Any:
 
 OUTSIDE = 0xFFFF_FFFF  # the number of a visited state that is not in a region
 NOWHERE = 1 << 63  # cut bit of a state with a successor that is not visited
+OWNERS = 16  # states whose successors are looked up together, so that memory is fetched for many at once
 LOOKED_UP = 128  # states that are looked up together: memory is fetched for many at once
 RECENT = 4096  # states that a thread remembers the numbers of; a power of two
 NOT_KNOWN = (1 << 64) - 2  # the number of an entry of these that holds no state yet
@@ -279,7 +302,14 @@ def truth_words(program: Program) -> int:
 def emit_liveness(module: ir.Module, plan: FramePlan, step: Any, shards: int) -> None:
     """The functions `appraise` and `connect` of a program with liveness properties."""
     emit_appraise(module, plan.program)
-    _emit_connect(module, plan, step, shards)
+
+    def every_step(b: Builder, state: Any, out: Any, frame: Any, wanted: Any, cuts: Any) -> Any:
+        forget_cuts(b, plan, frame)
+        end = b.call(step, [state, out, frame, 0])
+        b.put(cut_bits(b, plan, frame), cuts, 0)
+        return end
+
+    emit_connect(module, plan.program, "connect", every_step, shards)
 
 
 def emit_appraise(module: ir.Module, program: Program) -> None:
@@ -297,80 +327,105 @@ def emit_appraise(module: ir.Module, program: Program) -> None:
     b.ret(count)
 
 
-def _emit_connect(module: ir.Module, plan: FramePlan, step: Any, shards: int) -> None:
-    """`connect(frame, controls, numbering, scratch, edges, wanted, first, last, inner) -> number of edges`.
+Follow: TypeAlias = Callable[[Builder, Any, Any, Any, Any, Any], Any]
+"""Emits (builder, state, out, frame, wanted, cuts) -> end: records of wanted steps of a state, and its cut bits."""
 
-    Writes the edges of the states first..last-1 of a region, of those that are wanted (a byte for each). `numbering`
+
+def emit_connect(
+    module: ir.Module, program: Program, name: str, follow: Follow, shards: int, canonical: Any = None,
+    nowhere: int = -1,
+) -> None:  # fmt: skip
+    """`NAME(frame, controls, numbering, scratch, edges, wanted, first, last, inner) -> number of edges`.
+
+    Writes the edges of the states first..last-1 of a region, of those that are wanted (a word for each). `numbering`
     holds three addresses: the offset of each shard, for each visited state (its index in its shard + that offset) its
     number in the region, `OUTSIDE` for those outside, and the id of each of the states asked for. `scratch` holds
     three, of room for the successors of `OWNERS` states: themselves, those to look up, and what was looked up lately.
     `edges` holds four: the target of each edge, `OUTSIDE` for those that leave (none such if `inner`), its instance,
-    for each state the number of its first edge and one more at the end, and for each state its cut bits: one for each
-    kind of action (64 and more share), of which a domain cut a step there. No edge leads from a state to itself.
+    for each state the number of its first edge and one more at the end, and for each state its cut bits: those that
+    `follow` gives, and `NOWHERE`. No edge leads from a state to itself.
+
+    Args:
+        canonical: reduces a record by symmetry; None: nothing is reduced.
+        nowhere: where a step leads whose target is not visited: -1, which is no edge, or `OUTSIDE`.
     """
-    words = plan.program.layout.words
-    sift, locate = _emit_sift_known(module, words), _emit_locate(module, words, shards)
-    function, b = begin(module, "connect", [*[POINTER] * 6, *[WORD] * 3], public=True)
+    words = program.layout.words
+    sift, locate = _emit_sift_known(module, name, words, canonical), _emit_locate(module, name, words, shards, nowhere)
+    function, b = begin(module, name, [*[POINTER] * 6, *[WORD] * 3], public=True)
     frame, controls, numbering, scratch, edges, wanted, first, last, inner = function.args
-    targets, instances, starts, cuts = (b.inttoptr(b.get(edges, n), POINTER) for n in range(4))
     records, pending, recent = (b.inttoptr(b.get(scratch, n), POINTER) for n in range(3))
     ids, ends, end = b.inttoptr(b.get(numbering, 2), POINTER), b.alloca(POINTER, word(OWNERS)), b.alloca(POINTER)
-    least = b.select(b.icmp_unsigned("!=", inner, 0), OUTSIDE, OUTSIDE + 1)
-    count, row, rows = b.local(0), b.local(0), b.sub(last, first)
+    written, row, rows = _EdgeWriter(b, edges, inner), b.local(0), b.sub(last, first)
     with b.repeat(lambda: b.icmp_unsigned("<", row.get(), rows)):
         rest = b.sub(rows, row.get())
         owners = b.select(b.icmp_unsigned("<", rest, OWNERS), rest, OWNERS)
         missing = b.local(pending)
         b.store(records, end)
         with b.count(0, owners) as owner:
-            own = b.add(row.get(), owner)
-            b.put(0, cuts, own)
-            with b.if_then(b.icmp_unsigned("!=", b.get(wanted, own, BYTE), ir.Constant(BYTE, 0))):
-                identity = b.zext(b.get(ids, own, U32), WORD)
-                block = b.inttoptr(b.get(controls, b.and_(identity, shards - 1)), POINTER)
-                state = ShardParts(b, block, words).state(b.lshr(identity, shards.bit_length() - 1))
-                forget_cuts(b, plan, frame)
+            asked = b.get(wanted, own := b.add(row.get(), owner))
+            b.put(0, written.cuts, own)
+            with b.if_then(b.icmp_unsigned("!=", asked, 0)):
+                state = _state_of(b, controls, b.zext(b.get(ids, own, U32), WORD), shards, words)
                 begun = b.load(end, typ=POINTER)
-                b.store(b.call(step, [state, begun, frame, 0]), end)
-                b.put(cut_bits(b, plan, frame), cuts, own)
+                b.store(follow(b, state, begun, frame, asked, b.at(written.cuts, own)), end)
                 missing.set(b.call(sift, [state, begun, end, missing.get(), recent]))
             b.put(b.load(end, typ=POINTER), ends, owner, POINTER)
         b.call(locate, [pending, missing.get(), controls, numbering, recent])
         at = b.local(records)
         with b.count(0, owners) as owner:
             own = b.add(row.get(), owner)
-            b.put(b.trunc(count.get(), U32), starts, own, U32)
+            written.begin(own)
             with b.repeat(lambda: b.icmp_unsigned("!=", at.get(), b.get(ends, owner, POINTER))):
-                leads = _write_edge(b, at.get(), words, b.at(cuts, own), (targets, instances), count.get())
-                count.add(b.zext(b.icmp_unsigned("<", leads, least), WORD))
-                at.set(b.at(at.get(), record_words(plan.program)))
+                written.add(own, b.get(at.get(), 0), b.get(at.get(), words))
+                at.set(b.at(at.get(), words + 1))
         row.add(owners)
-    b.put(b.trunc(count.get(), U32), starts, rows, U32)
-    b.ret(count.get())
+    written.begin(rows)
+    b.ret(written.count.get())
 
 
-def _write_edge(b: Builder, record: Any, words: int, cut: Any, edges: tuple[Any, Any], number: Any) -> Any:
-    """Write target and instance of an edge, and a cut bit if its target was not visited; where it leads."""
-    targets, instances = edges
-    leads = b.get(record, 0)
-    nowhere = b.select(b.icmp_signed("<", leads, 0), NOWHERE, 0)
-    b.put(b.or_(b.get(cut, 0), nowhere), cut, 0)
-    b.put(b.trunc(leads, U32), targets, number, U32)
-    b.put(b.trunc(b.get(record, words), U16), instances, number, U16)
-    return leads
+def _state_of(b: Builder, controls: Any, identity: Any, shards: int, words: int) -> Any:
+    """Address of a visited state."""
+    block = b.inttoptr(b.get(controls, b.and_(identity, shards - 1)), POINTER)
+    return ShardParts(b, block, words).state(b.lshr(identity, shards.bit_length() - 1))
 
 
-def _emit_sift_known(module: ir.Module, words: int) -> Any:
+class _EdgeWriter:
+    """The edges that are written, as `emit_connect` says."""
+
+    def __init__(self, b: Builder, edges: Any, inner: Any) -> None:
+        self._b, self.count = b, b.local(0)
+        self._targets, self._instances, self._starts, self.cuts = (
+            b.inttoptr(b.get(edges, n), POINTER) for n in range(4)
+        )
+        self._least = b.select(b.icmp_unsigned("!=", inner, 0), OUTSIDE, OUTSIDE + 1)
+
+    def begin(self, state: Any) -> None:
+        """Those of a state follow."""
+        self._b.put(self._b.trunc(self.count.get(), U32), self._starts, state, U32)
+
+    def add(self, state: Any, leads: Any, instance: Any) -> None:
+        """One that leads somewhere, and a cut bit if its target was not visited."""
+        b, number = self._b, self.count.get()
+        nowhere = b.select(b.icmp_signed("<", leads, 0), NOWHERE, 0)
+        b.put(b.or_(b.get(self.cuts, state), nowhere), self.cuts, state)
+        b.put(b.trunc(leads, U32), self._targets, number, U32)
+        b.put(b.trunc(instance, U16), self._instances, number, U16)
+        self.count.add(b.zext(b.icmp_unsigned("<", leads, self._least), WORD))
+
+
+def _emit_sift_known(module: ir.Module, name: str, words: int, canonical: Any) -> Any:
     """`(state, records, end, pending, recent) -> pending`: drop the state itself, and number what is known.
 
     Moves the records together and sets the end of them. The first word of those whose state was looked up lately
     becomes its number; the addresses and hashes of the others are added to the pending ones.
     """
-    function, b = begin(module, "sift_known", [POINTER] * 5, POINTER)
+    function, b = begin(module, f"{name}.sift", [POINTER] * 5, POINTER)
     state, records, last, pending, recent = function.args
     own, size = b.state(state, words), words + 1
     at, to, more, end = b.local(records), b.local(records), b.local(pending), b.load(last, typ=POINTER)
     with b.repeat(lambda: b.icmp_unsigned("!=", at.get(), end)):
+        if canonical is not None:
+            b.call(canonical, [at.get()])
         target, instance, place = b.state(at.get(), words), b.get(at.get(), words), to.get()
         hashed = hash_words(b, target)
         entry = _recent_entry(b, recent, hashed, words)
@@ -418,13 +473,13 @@ def kind_bit(kind: int) -> int:
     return 1 << min(kind, 62)
 
 
-def _emit_locate(module: ir.Module, words: int, shards: int) -> Any:
+def _emit_locate(module: ir.Module, name: str, words: int, shards: int, nowhere: int) -> Any:
     """`(pending, end, controls, numbering, recent)`: the first word of pending records becomes their state's number.
 
-    `OUTSIDE` where the region lacks it, -1 where it was not visited. Records are looked up in batches: fetch table
-    lines, fetch states and numbers, then compare. What was looked up is noted as recent.
+    `OUTSIDE` where the region lacks it, `nowhere` where it was not visited. Records are looked up in batches: fetch
+    table lines, fetch states and numbers, then compare. What was looked up is noted as recent.
     """
-    function, b = begin(module, "locate", [POINTER] * 5, ir.VoidType())
+    function, b = begin(module, f"{name}.locate", [POINTER] * 5, ir.VoidType())
     pending, end, controls, numbering, recent = function.args
     offsets, places = (b.inttoptr(b.get(numbering, n), POINTER) for n in range(2))
     at = b.local(pending)
@@ -450,20 +505,14 @@ def _emit_locate(module: ir.Module, words: int, shards: int) -> Any:
             own = b.at(at.get(), b.mul(k, 2))
             record = b.inttoptr(b.get(own, 0), POINTER)
             shard, hashed, offset = lookup(k)
-            number = _number_of(b, record, shard, hashed, offset, places)
+            number = b.local(nowhere)
+            with shard.lookup(b.state(record, shard.words), hashed) as (index, found):
+                number.set(b.zext(b.get(places, b.add(offset, index), U32), WORD))
+                b.branch(found)
             entry = _recent_entry(b, recent, b.get(own, 1), words)
-            for n, value in enumerate((*b.state(record, words), number)):
+            for n, value in enumerate((*b.state(record, words), number.get())):
                 b.put(value, entry, n)
-            b.put(number, record, 0)
+            b.put(number.get(), record, 0)
         at.set(b.at(at.get(), b.mul(count, 2)))
     b.ret_void()
     return function
-
-
-def _number_of(b: Builder, record: Any, shard: ShardParts, hashed: Any, offset: Any, places: Any) -> Any:
-    """The number in the region of a record's state."""
-    number = b.local(-1)
-    with shard.lookup(b.state(record, shard.words), hashed) as (index, end):
-        number.set(b.zext(b.get(places, b.add(offset, index), U32), WORD))
-        b.branch(end)
-    return number.get()

@@ -12,12 +12,12 @@ from typing import Any
 from attrs import frozen
 from llvmlite import ir
 
-from kraftcheck.solvers.machine_code.backward_sweep import emit_survey, emit_sweep
 from kraftcheck.solvers.machine_code.graph_kernels import emit_liveness
 from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, Builder, begin
 from kraftcheck.solvers.machine_code.lower import PathValues, pack, slot_reader
 from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_judge, emit_kinds, emit_step
 from kraftcheck.solvers.machine_code.visited_table import emit_insert, emit_rehash, emit_seek, hash_words, shard_of_hash
+from kraftcheck.solvers.machine_code.ways_back import emit_ways_back
 from kraftcheck.solvers.program.orders import Orders
 from kraftcheck.solvers.program.program import Program, Reduction, mark_bytes
 
@@ -277,8 +277,7 @@ def emit_kernel(program: Program) -> ir.Module:
     emit_insert(module, geometry.words, geometry.room, SHARDS)
     emit_rehash(module, geometry.words)
     if program.recovers:
-        emit_survey(module, program)
-        emit_sweep(module, plan, kinds, SHARDS, canonical)
+        emit_ways_back(module, plan, kinds, SHARDS, canonical)
     return module
 
 

@@ -17,13 +17,10 @@ from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, U16, U32, WORD, Builder, begin, word
 
-STATES, PARENTS, ACTIONS, TABLE, MASK, COUNT, LIMIT, PIECE, OFFSET, MARKS = range(10)
-"""Entries of a control block: addresses, table length - 1, states, most states before growth, place to resume.
+STATES, PARENTS, ACTIONS, TABLE, MASK, COUNT, LIMIT, PIECE, OFFSET = range(9)
+"""Entries of a control block: addresses, table length - 1, states, most states before growth, place to resume."""
 
-MARKS is the address of the marks of a backward search.
-"""
-
-CONTROL_WORDS = 10
+CONTROL_WORDS = 9
 BATCH = 32
 
 TAG_SHIFT = 27  # a tag's highest bit is the one below those of the shard: 32 bits from here on, less those of the index
@@ -53,8 +50,8 @@ class ShardParts:
 
     def __init__(self, b: Builder, control: Any, words: int) -> None:
         self.b, self.words = b, words
-        self.states, self.parents, self.actions, self.table, self.marks = (
-            b.inttoptr(b.get(control, i), POINTER) for i in (STATES, PARENTS, ACTIONS, TABLE, MARKS)
+        self.states, self.parents, self.actions, self.table = (
+            b.inttoptr(b.get(control, i), POINTER) for i in (STATES, PARENTS, ACTIONS, TABLE)
         )
         self.mask = b.get(control, MASK)
 

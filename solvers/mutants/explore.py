@@ -16,6 +16,8 @@ from attrs import evolve, field, frozen
 
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.solvers.exploration.explore import SearchBudget
+from kraftcheck.solvers.liveness.backward import BackwardSearch, RecoverabilityFinding
+from kraftcheck.solvers.liveness.fair import SweepControl
 from kraftcheck.solvers.liveness.judge import LivenessFinding, search_liveness
 from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
 from kraftcheck.solvers.machine_code.objectcode import effort_for
@@ -27,7 +29,6 @@ from kraftcheck.solvers.program.stop import STOPPED
 from kraftcheck.solvers.program.verdict import DEADLOCK, PackedRun
 from kraftcheck.solvers.reference import terms as interpret
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.backward import BackwardSearch, RecoverabilityFinding
 from kraftcheck.solvers.search.levels import Search
 from kraftcheck.solvers.traces.render import call
 
@@ -51,7 +52,7 @@ def graph_findings(search: Search, stop: threading.Event) -> Findings | None:
     """The findings of a complete search about each `recovers` property; None when stopped."""
     if not search.kernel.program.recovers:
         return ()
-    return BackwardSearch(search.kernel, search.store, 1, stop, lambda sweep, queue: None).run()
+    return BackwardSearch(search.kernel, search.store, SweepControl(stop=stop)).run()
 
 
 def fair_findings(search: Search, mutations: Mutations) -> LivenessFindings | None:

@@ -21,7 +21,6 @@ from kraftcheck.solvers.machine_code.visited_table import (
     CONTROL_WORDS,
     COUNT,
     LIMIT,
-    MARKS,
     MASK,
     OFFSET,
     PARENTS,
@@ -68,7 +67,6 @@ class VisitedShard:
     Attributes:
         budget: most bytes that it may take.
         states, parents, actions: arrays by index; only the first `count` rows mean anything. They never move.
-        marks: one for each state, once a backward search began.
         room: most states that it may hold; there are rows for one batch more.
     """
 
@@ -80,7 +78,6 @@ class VisitedShard:
         self.control = np.zeros(CONTROL_WORDS, dtype=np.int64)
         self.states, self.parents, self.actions = states, parents, actions
         self.table = np.zeros(_FIRST_TABLE, dtype=np.uint32)
-        self.marks: npt.NDArray[Any] = np.empty(0, dtype=np.uint8)
         self._most_slots = _FIRST_TABLE
         while self._room(2 * self._most_slots) > int(_LOAD * self._most_slots):
             self._most_slots *= 2
@@ -104,12 +101,6 @@ class VisitedShard:
     def bytes_in_use(self) -> int:
         """Bytes in use."""
         return self.count * self.row + self.table.nbytes
-
-    def mark(self) -> None:
-        """Make room for a mark for each state, and set it from the state."""
-        self.marks = np.zeros(self.count, dtype=f"u{self.kernel.geometry.mark}")
-        self.control[MARKS] = address(self.marks)
-        self.kernel.library.function("survey", 3)(address(self.states), address(self.marks), self.count)
 
     def insert(self, pieces: int, counts: int, how_many: int, shard: int) -> bool:
         """Insert what the pieces hold for this shard; false when there are more states than it has room for.

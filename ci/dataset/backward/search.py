@@ -2,7 +2,7 @@
 
 Arcs are listed once, by a job, and kept beside the run. Where there is memory for all of them marks rise along the arcs
 to what rose; else by sweeps over the arcs in their files, with the marks alone in memory. The marks are those of
-`kraftcheck.solvers.machine_code.backward_sweep`, so is the fixpoint, and so are the verdicts.
+`kraftcheck.solvers.machine_code.ways_back`, so is the fixpoint, and so are the verdicts.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from kraftcheck.ci.dataset.store.manifests import Commit, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.tasks import RegionQuestion
+from kraftcheck.solvers.liveness.backward import Recoverability, RecoverabilityFinding
 from kraftcheck.solvers.liveness.fair import StoppedError
 from kraftcheck.solvers.machine_code.closure import ARC_BYTES, MOST_STATES, MOST_WAYS, STATE_BYTES, HeldArcs
 from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.backward import Recoverability, RecoverabilityFinding
 
 PART_TRANSITIONS = 1 << 23  # transitions of the explored states for each task that lists arcs, about
 

@@ -27,11 +27,11 @@ from kraftcheck.ci.dataset.store.manifests import Commit, PlacedOccurrence, Stat
 from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.tasks import BlockKernel
 from kraftcheck.solvers.exploration.explore import Planned, SearchBudget, SearchProgress
+from kraftcheck.solvers.liveness.backward import NOT_SEARCHED, Recoverability
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness
 from kraftcheck.solvers.machine_code.transition import NO_ACTION, FramePlan
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
-from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
 
 INITIAL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the mark of an initial state

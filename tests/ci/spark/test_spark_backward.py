@@ -23,8 +23,8 @@ from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 from kraftcheck.solvers.exploration.explore import SearchBudget, conclude, explore
+from kraftcheck.solvers.liveness.backward import Recoverability
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.backward import Recoverability
 from tests import toys
 from tests.ci.spark.levels import begun, finished, program_of
 

@@ -19,13 +19,13 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress, conclude, explore
+from kraftcheck.solvers.liveness import backward, fair, graph
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import SystemFault, trace
 from kraftcheck.solvers.program.verdict import Closure, Holds, Incomplete, Refuted, Unknown, Vacuous, exit_code
 from kraftcheck.solvers.reference import confirm as replay
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
-from kraftcheck.solvers.search import backward
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
 from tests import toys
@@ -132,25 +132,40 @@ LONG_WAY = System(
     actions=[Action("go", lambda s: Step(s.place + 1), lambda s: all_of(s.place != 120, s.place < 199)),
              Action("stop", lambda s: s, lambda s: s.place == 199)],
     properties=[recovers("arrives", "The end can be reached.", lambda s: s.place == 199),
-                recovers("half", "So can the place before the gap.", lambda s: s.place >= 120)],
+                recovers("half", "So can the place before the gap.", lambda s: s.place >= 120),
+                recovers("walks", "Beyond the gap the end can be reached by going.", lambda s: s.place == 199,
+                         when=lambda s: s.place > 120, by={"go": {}})],
 )  # fmt: skip
 """Its states all have depth 0, in no order of their place: a sweep takes marks a few steps back."""
 
 
 def test_listed_steps_are_followed_where_sweeps_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a long way a few sweeps are enough, with the findings of the definition; without room there are many."""
+    """On a long way some sweeps are enough, with the findings of the definition; without room there are many."""
     program = traced(LONG_WAY)
     check_against_the_definition(program)
-    assert explored(program).recoverability.sweeps == backward.FEW_SWEEPS
-    monkeypatch.setattr(backward, "ARC_BYTES", 1 << 50)
+    assert explored(program).recoverability.sweeps == fair.MANY_SWEEPS
+    monkeypatch.setattr(fair, "ARC_BYTES", 1 << 50)
     check_against_the_definition(program)
-    assert explored(program).recoverability.sweeps > 2 * backward.FEW_SWEEPS
+    assert explored(program).recoverability.sweeps > 2 * fair.MANY_SWEEPS
 
 
-def test_listed_steps_are_as_good_as_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two-phase commit has the findings of the definition also where one sweep comes before the list."""
-    monkeypatch.setattr(backward, "FEW_SWEEPS", 1)
-    check_against_the_definition(traced(toys.TWO_PHASE, "3", *COMMIT_CLAIMS))
+@pytest.mark.parametrize(
+    ("words", "depth"),
+    [((LONG_WAY,), None), ((toys.TWO_PHASE, "5", *COMMIT_CLAIMS), None), ((toys.TWO_PHASE, "5", *COMMIT_CLAIMS), 5)],
+    ids=["long way", "two-phase commit", "cut"],
+)
+def test_findings_do_not_depend_on_room(words: Any, depth: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without room for any step, with room for some, and with a list of steps after two sweeps findings are alike."""
+    monkeypatch.setattr(graph, "MOST_STATES", 50)
+    program = traced(*words)
+    search = Search(load_kernel(program), Limits(1 << 30, max_depth=depth), 1, threading.Event(), lambda _: None)
+    search.run()
+    first = backward.BackwardSearch(search.kernel, search.store, fair.SweepControl()).run()
+    assert first is not None
+    assert any(one.failing for one in first)
+    for budget, many in ((0, 2), (0, 1000), (1 << 18, 2), (1 << 18, 1000), (1 << 30, 2)):
+        control = fair.SweepControl(2, budget=budget, many=many)
+        assert backward.BackwardSearch(search.kernel, search.store, control).run() == first
 
 
 @pytest.mark.parametrize("node", range(10))
@@ -278,7 +293,7 @@ def test_without_a_backward_search_nothing_is_known() -> None:
 def test_ints_refuse_a_state_that_can_recover(monkeypatch: pytest.MonkeyPatch) -> None:
     """A backward search that forgets what flows back is caught by the states that follow on ints."""
     program = traced(toys.VALVE)
-    monkeypatch.setattr(backward.BackwardSearch, "_sweep", lambda *_: 0)
+    monkeypatch.setattr(backward.WaysBack, "_rise", lambda *_: None)
     with pytest.raises(EngineDisagreement, match="on ints it recovers"):
         explored(program)
 
@@ -343,7 +358,7 @@ def test_results_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> No
     """Parts of any size, swept by any number of threads, give the same verdicts and traces."""
     program = traced(toys.HASTY, "5", *COMMIT_CLAIMS)
     usual = explored(program).verdicts
-    monkeypatch.setattr(backward, "PART", 7)
+    monkeypatch.setattr(graph, "MOST_STATES", 7)
     assert usual == explored(program, threads=3).verdicts
 
 

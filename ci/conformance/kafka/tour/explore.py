@@ -23,13 +23,13 @@ from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.rules.ruleset import RELEASES
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress, conclude
+from kraftcheck.solvers.liveness.backward import NOT_SEARCHED, Recoverability
 from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program.evaluation import evaluator
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, PackedRun, PropertyVerdict, Unknown, Vacuous
-from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
 
 NOT_TOLD = "Kafka's answer to {steps} is not that of the rules, and none tells whether it holds of them"

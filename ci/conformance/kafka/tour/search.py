@@ -28,12 +28,12 @@ from kraftcheck.ci.conformance.kafka.tour.model import States, differs, keys_of
 from kraftcheck.ci.conformance.kafka.tour.requests import CHECKED
 from kraftcheck.ci.terminal.interrupts import called_on
 from kraftcheck.ci.terminal.machine import cache_folder
+from kraftcheck.solvers.liveness.backward import RecoverabilityFinding
 from kraftcheck.solvers.machine_code.compile import RowFunction
 from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, NO_ACTION, FramePlan, live_kinds
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.verdict import PackedRun
-from kraftcheck.solvers.search.backward import RecoverabilityFinding
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY, Limits
 
 BLOCK = 4096  # states that are expanded at a time

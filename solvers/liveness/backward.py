@@ -206,8 +206,10 @@ def search_backward(
 
     start, used = clock(), search.bytes_in_use()
     search.release()
-    room = min(search.limits.memory - used, max(LEAST_ROOM, used))
-    control = SweepControl(search.threads, search.stop, functools.partial(report, search), room)
+    left = search.limits.memory - used
+    room = min(left, max(LEAST_ROOM, used))
+    spare = max(0, min(left - room, LEAST_ROOM))
+    control = SweepControl(search.threads, search.stop, functools.partial(report, search), room, spare=spare)
     findings = BackwardSearch(search.kernel, search.store, control).run()
     if findings is None:
         search.cut = stop_reason(search.stop)

@@ -44,7 +44,7 @@ VARYING = (
     (r" *[\d.]+ s \(\+[\d.]+ s compile\)", " in TIME"),
     (r"(?<=\d) +\d+\.\d\d  \w+ +", " TIME "),
     (r"seconds  slowest +says", "seconds  slowest  says"),
-    (r"\d+ (sweeps|rounds), (?:TIME|[\d.]+ s)(, with at most \d+ bytes a state)?", r"N \1, TIME"),
+    (r"\d+ (sweep|round)s?, (?:TIME|[\d.]+ s)(, with at most \d+ bytes a state)?", r"N \1s, TIME"),
     (r"\b\d+\.\d+ s\b", "TIME"),
 )
 """What differs between runs, machines and places of the sources, beside what pages of the documentation leave out."""

@@ -36,7 +36,7 @@ OTHERS = """
 Other meanings of the rules, which nobody wrote as a variant, are asked in the same way
 (`tests/properties/test_meanings.py`). Few brokers refute just the claims that a row names. `prove --brokers any` is
 asked about the first of them under the changed rule, and says that it is refuted (exit 12). Where nothing breaks, each
-query that the change touches is proven:
+query that the change touches, if any, is proven:
 
 | meaning | of | breaks |
 |---|---|---|

@@ -22,6 +22,7 @@ from kraftcheck.ci.run.formats import ReportLimits
 from kraftcheck.ci.run.reports import MOST_ANNOTATIONS
 from kraftcheck.ci.spark.jobs import SMALL, VISITED_BYTES
 from kraftcheck.ci.spark.tasks import MEMO_BYTES
+from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, EXIT_FAULT, EXIT_OUTPUT_CLOSED, EXIT_USAGE
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, MAX_NESTING
@@ -30,6 +31,7 @@ from kraftcheck.ci.verdicts.branch import DECIDING
 from kraftcheck.ci.verdicts.run_table import MOST_BYTES as MOST_TOML
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS
 from kraftcheck.model.language.symmetry import MOST_MEMBERS
+from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.model.language.terms import MASK_BITS
 from kraftcheck.solvers.audit.audit import DISABLED_COMPARED, DISABLED_WHERE_CUT, ENABLED_COMPARED
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
@@ -68,6 +70,15 @@ def test_every_exit_code_of_a_verdict_is_listed() -> None:
     codes = {value for name, value in vars(verdict).items() if name.startswith("EXIT_")}
     assert told == codes
     assert verdict.EXIT_LIVENESS == 13
+
+
+def test_the_glossary_has_every_word_of_a_verdict() -> None:
+    """Each verdict, each kind of property, and what a state without a successor is called."""
+    known = set(re.findall(r"[a-z_]+", (DOCS / "reference" / "glossary.md").read_text(encoding="utf-8").lower()))
+    kinds = {"always", "step", "sometimes", "happens", "recovers", *LIVENESS}
+    said = {"deadlock", "quiescent", *report.WORDS.values(), *kinds}
+    assert said - known == set()
+    assert "quiescent" in report.DEADLOCK_SAYS
 
 
 EXITS = re.compile(r"\bexit(?:s|ed)?(?: with)?(?: the)?(?: exit)?(?: codes?| status)?(?: is)? (\d+)\b", re.IGNORECASE)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from kraftcheck.ci.conformance.findings.report import ASKED
-from kraftcheck.ci.logs.releases import NEWEST_LEVELS
+from kraftcheck.ci.logs.releases import NEWEST_LEVELS, OLDER_CHOICES, OLDER_LEVELS, OLDEST, line_of
 from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, RELEASES, RuleSet, variant_name
+from tests.ci.logs.test_log_older import NEEDED
 
 HEAD = """# Releases of Kafka
 
@@ -50,13 +51,23 @@ def _named(groups: Sequence[str]) -> str:
 
 
 def _levels() -> Iterator[str]:
-    yield "The level of the newest metadata version in production, by which `kraftcheck replay` tells who wrote a log:"
+    yield "The levels of metadata versions in production, by which `kraftcheck replay` tells who wrote a log, and the"
+    yield "rule set that it takes: the newest release of the oldest line that supports the level."
     yield ""
-    runs = groupby(NEWEST_LEVELS.items(), lambda release: release[1])
-    by_level = [(level, ", ".join(name for name, _ in run)) for level, run in runs]
-    yield f"| {' | '.join(names for _, names in by_level)} |"
-    yield "|---" * len(by_level) + "|"
-    yield f"| {' | '.join(str(level) for level, _ in by_level)} |"
+    yield "| level | releases | rule set |\n|---|---|---|"
+    runs = [(top, [name for name, _ in run]) for top, run in groupby(NEWEST_LEVELS.items(), lambda release: release[1])]
+    for (below, _), (top, names) in pairwise([(max(OLDER_LEVELS.values()), []), *runs]):
+        told = str(top) if top == below + 1 else f"{below + 1} to {top}"
+        yield f"| {told} | {', '.join(names)} | `{line_of(top).preset}` |"
+    yield ""
+    yield "Logs of Kafka 3.0 to 3.8 are judged by what such logs have shown; the classes of these releases are not run."
+    yield f"Their controllers do what that of {OLDEST} does, but for these choices:"
+    yield ""
+    yield "| releases | choice | source | captured logs that are not explained without it |\n|---|---|---|---|"
+    for name, last in OLDER_CHOICES.items():
+        line = next(line.rpartition(" ")[2] for line, level in OLDER_LEVELS.items() if level == last)
+        logs = ", ".join(release for release, needed in NEEDED.items() if name in needed) or "none"
+        yield f"| to {line} | `{name}` | {_source(name.replace('-', '_'))} | {logs} |"
     yield ""
 
 

@@ -15,7 +15,6 @@ from kraftcheck.ci.dataset.store.manifests import MOST_BYTES as MOST_SEALED
 from kraftcheck.ci.logs.condition import EXITS as STATUS_EXITS
 from kraftcheck.ci.logs.format.read import MAX_LOG_BYTES
 from kraftcheck.ci.logs.format.segments import MAX_EXPANDED
-from kraftcheck.ci.logs.releases import NEWEST_LEVELS, line_of
 from kraftcheck.ci.logs.report import NON_CONFORMANT
 from kraftcheck.ci.run.formats import MOST_BYTES as MOST_SARIF
 from kraftcheck.ci.run.formats import ReportLimits
@@ -137,21 +136,6 @@ def test_every_invariant_that_a_page_names_is_listed() -> None:
     told = {number for text in texts for found in named.findall(text) for number in found if number}
     assert len(told) > 20
     assert told - places == set()
-
-
-def test_the_page_on_replay_tells_whose_levels_are_whose() -> None:
-    """Each row of levels has the releases that are possible there, and the rule set that is taken; none is left out."""
-    text = (DOCS / "how-to" / "replay.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| [^|]*-IV\d \| ([^|]*) \| ([^|]*) \| `([\w.-]+)` \|$", text, re.MULTILINE)
-    tops = []
-    for told, releases, preset in rows:
-        levels = [int(level) for level in re.findall(r"\d+", told)]
-        tops.append(levels[-1])
-        for level in levels:
-            line = line_of(level)
-            assert line.preset == preset
-            assert set(re.findall(r"\d+\.\d+\.\d+", releases)) in (set(), set(line.releases))
-    assert tops == sorted({*NEWEST_LEVELS.values()})
 
 
 DECIDING_NAMES = [name.removeprefix("org.apache.kafka.").removesuffix(".") for name in DECIDING]

@@ -15,8 +15,6 @@ from kraftcheck.solvers.logs.explain.state import ELR_FEATURE
 from tests.shared.captures import CAPTURED, OLDER, batches
 from tests.shared.places import ROOT
 
-PAGE = ROOT / "docs" / "how-to" / "replay.md"
-
 SHRINKS, UNCLEAN = "unwritten-shrink-raises-epoch", "unclean-election-unconfigurable"
 
 NEEDED = {
@@ -64,14 +62,11 @@ def test_the_page_says_which_logs_have_elr() -> None:
 
 @pytest.mark.parametrize("release", NEEDED)
 def test_a_captured_log_shows_some_choices_of_its_release(release: str) -> None:
-    """Without these, and only without these, some batch of the log is not explained; the page on replays says which."""
+    """Without these, and only without these, some batch of the log is not explained."""
     (folder,) = (one for one in OLDER if one.name == f"kafka-{release}")
     rules = (replayed(folder).rules or "").partition(" ")[0]
     choices = rules.split("+")[1:]
     assert {choice for choice in choices if replayed(folder, f"{rules}-{choice}").unexplained} == NEEDED[release]
-    rows = [line.split("|") for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| to 3.")]
-    shown = {row[2].split("`")[1]: row[3].split() for row in rows if "`" in row[2]}
-    assert {choice for choice in choices if release in shown[choice]} == NEEDED[release]
 
 
 def registered(offset: int, epoch: int, process: str, top: int | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.engine_mutants.drawn.campaign import RAN, WORDS, in_child, judgements
 from tests.engine_mutants.drawn.mutants import OF_PYTHON, changes, mutants_of
-from tests.shared.places import ROOT
+from tests.shared.places import DOCS, ROOT
 
 SIZES = "tests/solvers/smt/reading/test_quantified.py"
 QUICK = (f"{SIZES}::test_equal_brokers_keep_sets_of_one_size",
@@ -96,6 +96,16 @@ def test_a_survivor_is_told(tmp_path: Path) -> None:
     one = tomllib.loads(text)["ran"][1]
     assert (one["file"], one["run"]) == ("solvers/smt/facts.py", 1)
     assert one["survived"] + one["unreached"] == 1 < one["mutants"]
+
+
+def test_the_page_says_how_many_were_run() -> None:
+    """The page on provers has how many mutants there were, how many were run, and what became of them."""
+    every = tomllib.loads(RAN.read_text("utf-8"))["ran"]
+    rows = [one for one in every if (ROOT / one["file"]).is_relative_to(PROVERS[0])]
+    there, ran, killed, judged = (sum(one[word] for one in rows) for word in ("mutants", "run", "killed", "judged"))
+    assert ran == killed + judged
+    text = " ".join((DOCS / "explanation" / "provers.md").read_text("utf-8").split())
+    assert f"of {there:,} mutants of the provers {ran:,} were run: {killed:,} are killed, {judged:,} judged" in text
 
 
 def test_what_was_run_is_recorded() -> None:

@@ -109,15 +109,15 @@ def counts_of_engine(found: Exploration) -> dict[str, Any]:
     return {**told, "never_true": set(found.never_true), "never_false": set(found.never_false)}
 
 
-def agrees(case: Case, found: Exploration, *, recoveries: bool = True) -> None:
+def agrees(case: Case, found: Exploration) -> None:
     """An exploration without symmetry has the naive numbers and verdicts, and its witnesses are runs of the system."""
     case.same("numbers", counts_of_engine(found), counts_of_naive(case.graph))
-    agree_on_verdicts(case, found, recoveries=recoveries)
+    agree_on_verdicts(case, found)
     if found.store is not None:
         case.same("states", {case.plain(packed) for packed in found.states()}, set(case.graph.depth))
 
 
-def agree_on_verdicts(case: Case, found: Exploration, *, recoveries: bool = True) -> None:
+def agree_on_verdicts(case: Case, found: Exploration) -> None:
     """Verdicts and lengths are those expected, for every claim; witnesses are runs of the system."""
     judged = {
         v.claim: Expected(word, v.depth, getattr(v.verdict, "cases", None))
@@ -125,8 +125,6 @@ def agree_on_verdicts(case: Case, found: Exploration, *, recoveries: bool = True
         for word in [plain_word(v.kind, type(v.verdict).__name__, v.depth)]
     }
     wanted = dict(case.verdicts)
-    for name in [] if recoveries else [one.id for one in case.machine.claims if one.kind == "recovers"]:
-        del wanted[name], judged[name]
     reduced = found.program.reduction is not None
     if reduced:  # cases are counted up to symmetry
         judged, wanted = ({n: (e.word, e.length) for n, e in told.items()} for told in (judged, wanted))  # type: ignore[misc]

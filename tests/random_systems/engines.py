@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kraftcheck.ci.dataset.disk import DiskRunner
+from kraftcheck.ci.dataset.jobs import LocalJobs
 from kraftcheck.ci.explore.sweep import compare
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcode import ObjectCache
@@ -122,13 +123,18 @@ def read_back(case: Case, name: str, shown: Trace) -> None:
 
 
 def tasks_agree(case: Case, folder: Path) -> None:
-    """The tasks of the Spark engine, run in this process, find the same, and so do levels in files and the sweep."""
+    """The tasks of the Spark engine, run in this process, find the same, and so do levels in files and the sweep.
+
+    What recovers is judged by sweeps over the files of arcs, and by arcs in memory.
+    """
     run, runner = begun(case.program, folder / "tasks", case.cache, handover=0)
     run.expand(runner)
-    agrees(case, finished(run), recoveries=False)
+    run.judge(LocalJobs(run.blocks.spec, 1), 0)
+    agrees(case, finished(run))
     run, _ = begun(case.program, folder / "disk", case.cache, handover=0)
     run.expand(DiskRunner(run.blocks, 2, 1 << 28))
-    agrees(case, finished(run), recoveries=False)
+    run.judge(LocalJobs(run.blocks.spec, 1), 1 << 28)
+    agrees(case, finished(run))
     states = [case.program.layout.pack(state_to_rules(case.machine, state)) for state in case.graph.depth]
     swept = compare(case.program, block_spec(case.program, 3, ObjectCache(case.cache)), np.array(states, np.uint64))
     case.same("sweep", (swept.states, swept.transitions, swept.examples),

@@ -73,11 +73,13 @@ def test_what_failed_once_agrees(seed: int, tmp_path: Path) -> None:
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("seed", [7, 21, 34])
 def test_spark_agrees_with_the_naive_search(seed: int, session: Any, tmp_path: Path) -> None:
-    """Levels as jobs of a real Spark give the same numbers and verdicts."""
+    """Levels as jobs of a real Spark give the same numbers and verdicts, and so does what its arcs say of recovery."""
     case = Case.of_seed(seed)
     run, _ = begun(case.program, tmp_path / "out")
-    run.expand(SparkCluster.of(session, block_spec(case.program, 3, ObjectCache(None)), tmp_path / "log"))
-    agrees(case, finished(run), recoveries=False)
+    cluster = SparkCluster.of(session, block_spec(case.program, 3, ObjectCache(None)), tmp_path / "log")
+    run.expand(cluster)
+    run.judge(cluster, 0)
+    agrees(case, finished(run))
 
 
 def refuted(seed: int) -> list[str]:

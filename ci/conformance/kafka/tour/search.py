@@ -29,6 +29,7 @@ from kraftcheck.ci.conformance.kafka.tour.requests import CHECKED
 from kraftcheck.ci.terminal.interrupts import called_on
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.solvers.liveness.backward import RecoverabilityFinding
+from kraftcheck.solvers.machine_code.closure import HeldArcs
 from kraftcheck.solvers.machine_code.compile import RowFunction
 from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, NO_ACTION, FramePlan, live_kinds
 from kraftcheck.solvers.program.evaluation import closure
@@ -449,7 +450,9 @@ class AnsweredSearch:
         concerned, goal = truths[:, at], truths[:, at + 1]
         flows = np.array(claim.allowed)[edges[1]]
         before, after = edges[0][flows], edges[2][flows]
-        reaches, leaves = _backward(goal, before, after), _backward(unfollowed, before, after)
+        marks = goal | unfollowed.astype(np.uint8) << 1
+        HeldArcs.of([3], marks, (after, before, np.zeros_like(after))).close()
+        reaches, leaves = marks & 1 != 0, marks & 2 != 0
         lost = np.flatnonzero(concerned & ~reaches & ~leaves)
         unsure = np.flatnonzero(concerned & ~reaches & leaves)
         return RecoverabilityFinding(
@@ -457,16 +460,6 @@ class AnsweredSearch:
             self.store.run_to(int(lost[0])) if len(lost) else None,
             len(self.store.run_to(int(unsure[0])).instances) if len(unsure) else None, satisfied=bool(goal.any()),
         )  # fmt: skip
-
-
-def _backward(marked: Bits, before: Numbers, after: Numbers) -> Bits:
-    """The states from which steps lead to a marked one, and these."""
-    reached = marked.copy()
-    while True:
-        rises = before[reached[after] & ~reached[before]]
-        if not len(rises):
-            return reached
-        reached[rises] = True
 
 
 def _with(states: States, *columns: Numbers) -> Numbers:

@@ -22,7 +22,7 @@ SEVERITIES: Mapping[str, str] = {
 LIKELIHOODS: Mapping[str, str] = {
     "ordinary": "ordinary operations and restarts suffice",
     "fault": "a disk, a machine or a network has to fail",
-    "window": "something has to fail, or to arrive, within milliseconds to seconds",
+    "window": "something has to fail, or to arrive, within milliseconds to seconds, or one kind of request alone",
     "other client": "no released broker or tool does it",
 }
 """What it takes beside the needs of a finding, likely ones first."""
@@ -54,7 +54,7 @@ class Finding:
     likely: str  # a key of LIKELIHOODS
     effect: str  # what an operator sees, and what it costs
     needs: str  # the faults, acts of operators and configuration without which it does not happen
-    workaround: str  # what an operator can do until a release fixes it; by the rules, and tried on no cluster
+    workaround: str  # what an operator can do until a release fixes it; by the rules, if it does not say that it was tried
     source: str  # Kafka's class and method, the entry of the catalogue, and issues that report it
     rules: tuple[str, ...]  # ids of the model's rules that have it right
     switches: tuple[str, ...]  # the choices of a release that are the defect; without them the property holds

@@ -14,7 +14,7 @@ from attrs import evolve
 from kraftcheck.ci.conformance.findings.causes import CELLS, WHOLE
 from kraftcheck.ci.conformance.findings.pairs import choices, needed, recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
-from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN, newest_of_lines
+from kraftcheck.ci.conformance.findings.search import ABSENT, newest_of_lines
 from kraftcheck.ci.conformance.kafka.cases import OLDER
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.systems.lookup import entries
@@ -51,7 +51,7 @@ search for each finding and release switches off exactly the finding's choices: 
 else is needed to mend it. `padded-config` alone has no
 search: no explored system has the text of a configuration. Some findings were shown on
 [live clusters](../reference/live-findings.md); a page says what came of each try, or why there was none. Workarounds
-follow from the rules, and were tried on no cluster.
+follow from the rules, and a page says where one was tried on a live cluster.
 
 ```text
 kraftcheck findings
@@ -62,7 +62,8 @@ kraftcheck findings --run --kafka {newest} --out findings
 The second command searches again, with and without each mend, and needs no Java. The third asks the classes too, and
 writes each trace as ITF JSON and as a JUnit test. It ends with 23 where a release answers otherwise than recorded here.
 `python -m kraftcheck.ci.conformance.findings.command` writes the record. The tests are also in the folder
-`docs/findings/tests`: nightly tests compile them and run them on the newest release.
+`docs/findings/tests`, with [what they need](tests/README.md): nightly tests compile them and run them on the newest
+release.
 
 **No third kind.** In each scope of the [verdicts](../reference/verdicts.md), each property that the newest release
 refutes has a finding, or a reason: a choice that is [none](#no-findings). So has each that the newest of another line
@@ -177,10 +178,7 @@ def in_short() -> str:
 
 def _span(shown: Mapping[str, str]) -> str:
     """The releases that have a finding, in short."""
-    there = [release for release, one in shown.items() if one not in (ABSENT, NOT_RUN)]
-    between = list(shown)[list(shown).index(there[0]) : list(shown).index(there[-1]) + 1]
-    if between != there:
-        return f"{', '.join(there)}; no other was asked"
+    there = [release for release, one in shown.items() if one != ABSENT]
     return there[0] if len(there) == 1 else f"{there[0]} to {there[-1]}"
 
 

@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -57,6 +58,10 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 public final class ClusterAdmin {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int TIMEOUT_MS = 30_000;
+    private static final Map<Long, Future<RecordMetadata>> SENT = new TreeMap<>(); // records by number, not asked of yet
+    private static final List<KafkaProducer<?, ?>> OPEN = new ArrayList<>(); // their producers
+    private static final Set<Long> ACKNOWLEDGED = new HashSet<>(); // the numbers of acknowledged records
+    private static long numbered = 0;
 
     private ClusterAdmin() {}
 
@@ -109,7 +114,8 @@ public final class ClusterAdmin {
             case "brokers" -> admin.describeCluster().nodes().get().stream().map(Node::id).sorted().toList();
             case "end offset" -> endOffset(admin, partition(request));
             case "alter partition" -> alterPartition(request);
-            case "produce" -> produce(request);
+            case "send" -> send(request);
+            case "sent" -> sent();
             case "consume" -> consume(request);
             default -> throw new IllegalArgumentException("no request " + name);
         };
@@ -238,48 +244,57 @@ public final class ClusterAdmin {
         return admin.listOffsets(Map.of(partition, OffsetSpec.latest())).partitionResult(partition).get().offset();
     }
 
-    /** Records with acks=all to one partition: how many were acknowledged, and the errors of the others. */
-    private static Map<String, Object> produce(JsonNode request) throws Exception {
+    /** Sends records to one partition with acks=all, each with a value of its own; what comes of them is asked later. */
+    private static boolean send(JsonNode request) throws Exception {
         Map<String, Object> settings = settings(request);
         settings.put("acks", "all");
-        settings.put("enable.idempotence", false); // ids of producers come from a controller, which may stand still
+        settings.put("enable.idempotence", false); // ids of producers come from nodes that may stand still
         settings.put("delivery.timeout.ms", request.get("timeout_ms").asInt());
         settings.put("request.timeout.ms", request.get("timeout_ms").asInt() / 2);
         settings.put("max.block.ms", request.get("timeout_ms").asInt());
-        int acknowledged = 0;
-        Map<String, Integer> errors = new TreeMap<>();
-        try (var producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
-            List<Future<RecordMetadata>> sent = new ArrayList<>();
-            for (int i = 0; i < request.get("records").asInt(); i++) {
-                byte[] value = new byte[request.get("size").asInt()];
-                sent.add(producer.send(new ProducerRecord<>(topic(request), request.get("partition").asInt(), null, value)));
-                Thread.sleep(request.get("pause_ms").asInt());
-            }
-            for (Future<RecordMetadata> one : sent) {
-                try {
-                    one.get();
-                    acknowledged++;
-                } catch (ExecutionException failed) {
-                    errors.merge(failed.getCause().getClass().getSimpleName(), 1, Integer::sum);
-                }
-            }
+        var producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+        for (int i = 0; i < request.get("records").asInt(); i++) {
+            long number = numbered++;
+            byte[] value = ByteBuffer.allocate(request.get("size").asInt()).putLong(number).array();
+            SENT.put(number, producer.send(new ProducerRecord<>(topic(request), partition(request).partition(), null, value)));
+            Thread.sleep(request.get("pause_ms").asInt());
         }
-        return Map.of("acknowledged", acknowledged, "errors", errors);
+        OPEN.add(producer);
+        return true;
     }
 
-    /** How many records of a partition a consumer can read, from the earliest to the end. */
-    private static long consume(JsonNode request) {
+    /** Of the records that were sent since it was asked last, how many are acknowledged, and the errors of the others. */
+    private static Map<String, Object> sent() throws Exception {
+        int before = ACKNOWLEDGED.size();
+        Map<String, Integer> errors = new TreeMap<>();
+        for (var one : SENT.entrySet()) {
+            try {
+                one.getValue().get();
+                ACKNOWLEDGED.add(one.getKey());
+            } catch (ExecutionException failed) {
+                errors.merge(failed.getCause().getClass().getSimpleName(), 1, Integer::sum);
+            }
+        }
+        SENT.clear();
+        OPEN.forEach(KafkaProducer::close);
+        OPEN.clear();
+        return Map.of("acknowledged", ACKNOWLEDGED.size() - before, "errors", errors);
+    }
+
+    /** How many different acknowledged records of a partition a consumer can read, from the earliest to the end. */
+    private static int consume(JsonNode request) {
         TopicPartition partition = partition(request);
-        long records = 0;
+        Set<Long> read = new HashSet<>();
         try (var consumer = new KafkaConsumer<>(settings(request), new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
             consumer.assign(List.of(partition));
             consumer.seekToBeginning(List.of(partition));
             long end = consumer.endOffsets(List.of(partition)).get(partition);
             long stop = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MS);
             while (consumer.position(partition) < end && System.nanoTime() < stop) {
-                records += consumer.poll(Duration.ofSeconds(1)).count();
+                consumer.poll(Duration.ofSeconds(1)).forEach(one -> read.add(ByteBuffer.wrap(one.value()).getLong()));
             }
         }
-        return records;
+        read.retainAll(ACKNOWLEDGED);
+        return read.size();
     }
 }

@@ -94,12 +94,26 @@ class AdminProcess:
         lists = ("replicas", "isr", "elr", "last_known")
         return [PartitionDescription(**{**row, **{name: tuple(row[name]) for name in lists}}) for row in rows]
 
-    def produce(
+    def send(
         self, topic: str, partition: int, records: int, size: int = 100, timeout_ms: int = 20_000, pause_ms: int = 0
-    ) -> Produced:
-        """Send records to one partition with acks=all, with a pause after each."""
-        return Produced(**self.ask("produce", topic=topic, partition=partition, records=records, size=size,
-                                   timeout_ms=timeout_ms, pause_ms=pause_ms))  # fmt: skip
+    ) -> None:
+        """Send records to one partition with acks=all, no two alike, with a pause after each."""
+        self.ask("send", topic=topic, partition=partition, records=records, size=size, timeout_ms=timeout_ms,
+                 pause_ms=pause_ms)  # fmt: skip
+
+    def sent(self) -> Produced:
+        """Wait for what comes of the records that were sent."""
+        return Produced(**self.ask("sent"))
+
+    def produce(self, topic: str, partition: int, records: int, **how: int) -> Produced:
+        """Send records as `send` does, and wait for what comes of them."""
+        self.send(topic, partition, records, **how)
+        return self.sent()
+
+    def readable(self, topic: str) -> int:
+        """How many different acknowledged records of a topic's first partition a consumer can read."""
+        answer: int = self.ask("consume", topic=topic, partition=0)
+        return answer
 
 
 @contextmanager

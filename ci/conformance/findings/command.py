@@ -13,7 +13,6 @@ import click
 from kraftcheck.ci.conformance.findings.live import SHOWN
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import (
-    NOT_RUN,
     PLACE,
     Evidence,
     ReleaseSearch,
@@ -212,7 +211,7 @@ def _show(screen: Screen, chosen: Sequence[Finding], releases: Sequence[str], na
         shown = words(finding)
         table.add(finding.severity, finding.id, finding.title, *(shown[release] for release in releases))
     screen.table(table)
-    screen.plain(f"{LEGEND}; {NOT_RUN}: not asked")
+    screen.plain(LEGEND)
     screen.plain("; ".join(f"{name}: {text}" for name, text in SEVERITIES.items()))
     screen.plain("all of one: kraftcheck findings FINDING; again: kraftcheck findings --run")
 

@@ -20,6 +20,8 @@ from kraftcheck.ci.conformance.findings.scenario import (
     Scenario,
     count,
     layout,
+    loss,
+    marked_count,
     scenario,
     starts_in_vain,
     state,
@@ -135,7 +137,7 @@ def _propose_and_forget(cluster: KafkaCluster, gate: _Gate, acknowledged: int) -
             "errors": produced.errors,
             "ISR and leader in the metadata log then": f"ISR {recorded['isr']}, leader {recorded['leader'][0]}",
             "changes that mark an unclean election": marked,
-            "records that can be read": readable,
+            **loss(acknowledged + produced.acknowledged, readable),
         },
     )
 
@@ -161,12 +163,10 @@ def _hand_over(cluster: KafkaCluster, leader: int) -> None:
 
 
 def _read_in_the_end(cluster: KafkaCluster) -> tuple[int, int]:
-    """Once all are in sync, how many records can be read, and how many changes marked an unclean election."""
+    """Once all are in sync: how many acknowledged records can be read, and how many elections were marked unclean."""
     cluster.admin.bootstrap = cluster.bootstrap
     cluster.wait_in_sync()
-    changes = cluster.records_of("PARTITION_CHANGE_RECORD")
-    marked = sum(record.get("leaderRecoveryState", 0) == 1 for record in changes)
-    return cluster.admin.ask("consume", topic=TOPIC, partition=0), marked
+    return cluster.admin.readable(TOPIC), marked_count(cluster)
 
 
 @scenario(BY_RULES, "trusted-log-ends", layout(1, 2, 3, more=(*PAUSED, "replica.lag.time.max.ms=300000")))
@@ -178,7 +178,9 @@ def trusted_log_ends(cluster: KafkaCluster) -> Outcome:
     cluster.create(BESIDE, [(2,)])  # at which the metadata of 1 waits
     _ask(cluster, 1)
     cluster.pause(2)
-    appended = cluster.admin.produce(TOPIC, 0, 50, timeout_ms=4_000)
+    time.sleep(5)  # until no fetch of 2 waits at 1
+    cluster.admin.send(TOPIC, 0, 50, timeout_ms=1_200_000)
+    time.sleep(5)  # until 3 has them
     _prefer(cluster, 2, 1, 3)
     cluster.wait("2 is elected", lambda: _changed_to(cluster)["leader"] == [2])
     _hand_over(cluster, 2)
@@ -190,22 +192,23 @@ def trusted_log_ends(cluster: KafkaCluster) -> Outcome:
     time.sleep(10)  # until 1 has the records of both elections
     gate.open()
     _ask(cluster, 1)
-    cluster.happens(lambda: cluster.admin.ask("consume", topic=TOPIC, partition=0) > acknowledged, 60)
-    read = cluster.admin.ask("consume", topic=TOPIC, partition=0)
+    sent = cluster.admin.sent()
+    read = cluster.admin.readable(TOPIC)
     _prefer(cluster, 3, 1, 2)
     cluster.wait("3 is elected", lambda: _changed_to(cluster)["leader"] == [3])
     _hand_over(cluster, 3)
     cluster.resume(1)
     readable, marked = _read_in_the_end(cluster)
     return Outcome(
-        cut and readable < read and marked == 0,
+        cut and sent.acknowledged > 0 and readable < acknowledged + sent.acknowledged and marked == 0,
         {
-            "records acknowledged with acks=all": acknowledged,
-            "records that were sent while 2 stood still": sum(appended.errors.values()),
+            "records acknowledged with acks=all before": acknowledged,
             "3 has cut its log in the term of 2": "yes" if cut else "no",
-            "records that a consumer has read from 1, without 3": read,
+            "records acknowledged that were sent before it, of 50": sent.acknowledged,
+            "errors": sent.errors,
+            "acknowledged records that a consumer has read from 1": read,
             "changes that mark an unclean election": marked,
-            "records that can be read once 3 was elected": readable,
+            **loss(acknowledged + sent.acknowledged, readable),
         },
     )
 
@@ -262,7 +265,7 @@ def empty_log(cluster: KafkaCluster) -> Outcome:
     cluster.happens(lambda: cluster.partition(TOPIC).leader == 1, 60)
     led = cluster.partition(TOPIC)
     made = (cluster.directories(1)[1 - which] / f"{TOPIC}-0").is_dir()
-    readable = cluster.admin.ask("consume", topic=TOPIC, partition=0) if led.leader == 1 else 0
+    readable = cluster.admin.readable(TOPIC) if led.leader == 1 else 0
     cluster.stop(1)
     cluster.mend_directory(1, which)
     ended = starts_in_vain(cluster)
@@ -273,7 +276,7 @@ def empty_log(cluster: KafkaCluster) -> Outcome:
             "after the directory has failed, and a clean stop": state(stopped),
             "once 1 has started without the directory": state(led),
             "a log in its other directory": "made" if made else "not made",
-            "records that can be read": readable,
+            **loss(acknowledged, readable),
             "a start once the directory is back": "ends by itself" if ended else "succeeds",
         },
     )

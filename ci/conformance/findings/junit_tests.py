@@ -1,7 +1,8 @@
-"""The JUnit tests of findings in docs/findings/tests: `python -m kraftcheck.ci.conformance.findings.junit_tests`.
+"""JUnit tests of findings, in docs/findings/tests, by `python -m kraftcheck.ci.conformance.findings.junit_tests`.
 
-Each takes the recorded steps of the newest release on Kafka's own managers, or asks a broker's classes what they do. It
-passes where a release has the defect, and fails where the defect is mended.
+With a build the command compiles them instead, as they stand, and runs them there. Each takes the recorded steps of the
+newest release on Kafka's own managers, or asks a broker's classes what they do. It passes where a release has the
+defect, and fails where the defect is mended.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any
 
 from kraftcheck.ci.conformance.findings.live import SHOWN
 from kraftcheck.ci.conformance.findings.search import Evidence, recorded, rules_of, subject_of, wanted
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.cases import CASES
-from kraftcheck.ci.conformance.kafka.drivers import BROKERS_PACKAGE
+from kraftcheck.ci.conformance.kafka.drivers import BROKER, BROKERS_PACKAGE, PASSES, TOUR, run_tests
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import class_name, description, test_source
 from kraftcheck.ci.systems.subject import Subject, program
@@ -95,8 +97,18 @@ def ways(engine: Integers, state: Any, events: tuple[str, ...]) -> Iterator[tupl
                 yield from ((taken, *rest) for rest in ways(engine, taken.step.after, events[1:]))
 
 
-def main() -> int:
-    """Write every test anew."""
+def run(build: Build, driver: str, place: Path = PLACE) -> dict[str, str]:
+    """What the tests that stand on a driver say on a build, as they stand, by class; raises as `run_tests` does."""
+    names = [class_name(one.id) for one in with_tests() if (driver == BROKER) == bool(one.broker_cases)]
+    return run_tests(build, {name: (place / f"{name}.java").read_text("utf-8") for name in names}, driver)
+
+
+def main(builds: Sequence[str]) -> int:
+    """Write every test anew; or run them on a build, where the exit code is 1 if one fails."""
+    for build in builds:
+        outcomes = {name: said for driver in (TOUR, BROKER) for name, said in run(Build(build), driver).items()}
+        print(*(f"{name}: {said or 'passes'}" for name, said in outcomes.items()), sep="\n")
+        return int(any(said != PASSES for said in outcomes.values()))
     for finding in with_tests():
         (PLACE / f"{class_name(finding.id)}.java").write_text(source(finding), encoding="utf-8")
         print(finding.id)
@@ -104,4 +116,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

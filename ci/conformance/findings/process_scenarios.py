@@ -19,8 +19,11 @@ from kraftcheck.ci.conformance.findings.scenario import (
     count,
     layout,
     leave_to_1,
+    loss,
+    marked_count,
     resignation_count,
     resignation_facts,
+    resigns_again,
     scenario,
     state,
 )
@@ -32,13 +35,8 @@ MOVES_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"  # the throttle of
 @scenario(BY_PROCESSES, "registration-resigns", layout(1, 2, 3, more=PATIENT))
 def registration_resigns(cluster: KafkaCluster) -> Outcome:
     """Cancel a reassignment of which an added replica alone is in the ISR."""
-    cluster.create(TOPIC, [(1,)], unclean_leader_election_enable="true")
-    cluster.kill(3)
-    cluster.wait_until_fenced(3)
-    cluster.reassign(TOPIC, 0, (2, 3, 1))
-    cluster.wait("2 is in sync", lambda: 2 in cluster.partition(TOPIC).isr)
-    cluster.elect("PREFERRED", TOPIC, 0)
-    cluster.wait("2 leads", lambda: cluster.partition(TOPIC).leader == 2)
+    _let_added_lead(cluster)
+    cluster.create(BESIDE, [(1,)] * 4)
     cluster.kill(1)
     cluster.wait_until_fenced(1)  # The leader may take it out of the ISR before.
     before = cluster.partition(TOPIC)
@@ -50,7 +48,7 @@ def registration_resigns(cluster: KafkaCluster) -> Outcome:
     facts = resignation_facts(cluster)
     refused = sum(count(cluster, node, "registerBroker: event failed with") for node in cluster.layout.controllers)
     return Outcome(
-        resignation_count(cluster) > resigned_before and refused > 0,
+        resigns_again(cluster, resigned_before) and refused > 0 and cluster.leaderless(BESIDE) == 4,
         {
             "before the cancellation": state(before),
             "after the cancellation": state(cancelled),
@@ -58,6 +56,50 @@ def registration_resigns(cluster: KafkaCluster) -> Outcome:
             **facts,
             "messages about registrations that failed": refused,
             "the process of broker 1": "goes on" if cluster.runs(1) else "has given up",
+            "partitions of another topic on 1 without a leader then, of 4": cluster.leaderless(BESIDE),
+        },
+    )
+
+
+def _let_added_lead(cluster: KafkaCluster) -> None:
+    """A partition of [1] is reassigned to [2,3,1] while 3 is down, and 2 leads."""
+    cluster.create(TOPIC, [(1,)], unclean_leader_election_enable="true")
+    cluster.kill(3)
+    cluster.wait_until_fenced(3)
+    cluster.reassign(TOPIC, 0, (2, 3, 1))
+    cluster.wait("2 is in sync", lambda: 2 in cluster.partition(TOPIC).isr)
+    cluster.elect("PREFERRED", TOPIC, 0)
+    cluster.wait("2 leads", lambda: cluster.partition(TOPIC).leader == 2)
+
+
+@scenario(BY_PROCESSES, "cancelled-leader", layout(1, 2, 3, more=PATIENT))
+def cancelled_leader(cluster: KafkaCluster) -> Outcome:
+    """Cancel a reassignment whose added replica leads alone, while the original one is alive and has not caught up."""
+    _let_added_lead(cluster)
+    cluster.admin.ask("configure", kind="BROKER", name="2", configs={"leader.replication.throttled.rate": "1000"})
+    cluster.configure(TOPIC, "leader.replication.throttled.replicas", "*")
+    cluster.pause(1)
+    cluster.wait("2 is alone", lambda: cluster.partition(TOPIC).isr == (2,))
+    acknowledged = cluster.admin.produce(TOPIC, 0, 3_000, size=1000).acknowledged
+    cluster.resume(1)
+    cluster.wait_until_unfenced(1)
+    time.sleep(10)  # until 1 has copied what the throttle lets through
+    before = cluster.partition(TOPIC)
+    cluster.reassign(TOPIC, 0, None)
+    elected = cluster.happens(lambda: cluster.partition(TOPIC).leader == 1, 60)
+    time.sleep(OBSERVED_S)
+    marked = marked_count(cluster)
+    kept = any((place / f"{TOPIC}-0").is_dir() for place in cluster.directories(2))
+    readable = cluster.admin.readable(TOPIC)
+    return Outcome(
+        (before.leader, before.isr) == (2, (2,)) and elected and marked == 0 and readable < acknowledged,
+        {
+            "records acknowledged with acks=all by 2": acknowledged,
+            "before the cancellation, with 1 and 2 alive": state(before),
+            "after the cancellation": state(cluster.partition(TOPIC)),
+            "changes that mark an unclean election": marked,
+            "the log of the deposed leader": "is there" if kept else "is deleted",
+            **loss(acknowledged, readable),
         },
     )
 
@@ -93,13 +135,14 @@ def _metadata_size(cluster: KafkaCluster) -> int:
 
 @scenario(BY_PROCESSES, "short-future-log", layout(1, 2, more=(*PATIENT, *SILENT)))
 def short_future_log(cluster: KafkaCluster) -> Outcome:
-    """Kill a broker in the moment in which the controller has recorded the new directory."""
+    """Kill a broker once the controller has recorded the new directory; every other time stop it cleanly."""
     cluster.create(TOPIC, [(1,)])
     facts: dict[str, Fact] = {}
     acknowledged = readable = cluster.admin.produce(TOPIC, 0, 500).acknowledged
-    attempts = 0
+    attempts = named = 0
     while readable == acknowledged and attempts < 8:
         attempts += 1
+        named = len(_assigned(cluster))
         _move_to_the_other(cluster, 1_000)
         time.sleep(3)
         before = _metadata_size(cluster)
@@ -108,16 +151,18 @@ def short_future_log(cluster: KafkaCluster) -> Outcome:
         end = time.monotonic() + 60
         while _metadata_size(cluster) == before and time.monotonic() < end:
             time.sleep(0.0005)
-        cluster.kill(1)
+        ended, end_it = ("killed", cluster.kill) if attempts % 2 else ("stopped cleanly", cluster.stop)
+        end_it(1)
         thread.join()
+        named = len(_assigned(cluster)) - named
         acknowledged += sent[0].acknowledged
         cluster.bring_back(1)
         cluster.wait("it leads", lambda: cluster.partition(TOPIC).leader == 1)
-        readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
-        facts[f"attempt {attempts}"] = f"{acknowledged} acknowledged, {readable} can be read"
+        readable = cluster.admin.readable(TOPIC)
+        told = f"{ended} after {named} new directories, {acknowledged} acknowledged, {readable} can be read"
+        facts[f"attempt {attempts}"] = told
     return Outcome(
-        readable < acknowledged,
-        {**facts, "attempts": attempts, "acknowledged records that are lost": acknowledged - readable},
+        readable < acknowledged and named > 0, {**facts, "attempts": attempts, **loss(acknowledged, readable)}
     )
 
 
@@ -258,7 +303,7 @@ def unregistered_member(cluster: KafkaCluster) -> Outcome:
     led = cluster.partition(TOPIC)
     cluster.bring_back(1)
     cluster.happens(lambda: set(cluster.partition(TOPIC).isr) == {1, 2}, 60)
-    readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
+    readable = cluster.admin.readable(TOPIC)
     return Outcome(
         2 in unregistered.elr and 2 not in led.elr and not elected,
         {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kraftcheck.ci.conformance.findings import search
@@ -16,8 +16,8 @@ from kraftcheck.ci.conformance.findings.scenario import in_words as cluster
 from kraftcheck.ci.conformance.findings.search import (
     ABSENT,
     CLASSES,
+    IN_PART,
     LIVE,
-    NOT_RUN,
     ONE_CLASS,
     RULES,
     Evidence,
@@ -32,7 +32,7 @@ from kraftcheck.model.partition.registration import local_name
 from kraftcheck.model.register import content
 from kraftcheck.model.rules.ruleset import variants, without
 from kraftcheck.properties.register.citations import Reference, references
-from kraftcheck.properties.register.findings import FINDINGS, LIKELIHOODS, SEVERITIES, Finding, FindingSearch
+from kraftcheck.properties.register.findings import BY_ID, FINDINGS, LIKELIHOODS, SEVERITIES, Finding, FindingSearch
 
 SEARCHED_IN = "pull requests and issues of public repositories, and web pages, on 29 and 30 November 2026"
 """Where reports were searched, and when; the first page of the findings says what that leaves out."""
@@ -45,25 +45,31 @@ SETTINGS = {
 
 COMMANDS = (
     "Commands lack --bootstrap-server, topic and partition. A step without one is a broker's or the controller's own: "
-    "no command makes it come just then."
+    "no command makes it come just then. A broker that starts, or goes on, is unfenced as soon as it has caught up: a "
+    "step before that has to be quicker."
 )
 """What a page says of the commands of its steps."""
 
+NO_ELR = "elr-available"  # the choice that a search is without whose trace does not need ELR
 RESIGNS = "controller-stays"  # the property whose last step is the resignation
 METHOD = re.compile(r"[A-Z]\w+\.[a-z]\w+")  # a method as findings name it
 
 LEGEND = (
-    f"{LIVE}: shown on a cluster of the release; {CLASSES}: the controller's classes take its steps of the trace; "
+    f"{LIVE}: shown on a cluster of the release; {CLASSES}: the controller's classes take its steps of the trace, also "
+    f"the one that breaks the promise; {IN_PART}: they take its steps, but a broker takes that one; "
     f"{ONE_CLASS}: one class of its brokers does what the page says that it was asked; {RULES}: the rules of the "
     f"release show it, and its classes were not asked; {ABSENT}: its rules do not show it"
 )
 """What the words about a release mean."""
 
 IN_FULL = {
-    LIVE: "on a live cluster", CLASSES: "by the release's own classes", ONE_CLASS: "by one of the release's classes",
-    RULES: "by its rules", ABSENT: "not in", NOT_RUN: "not asked",
+    LIVE: "on a live cluster", CLASSES: "by the release's own classes",
+    IN_PART: "by the release's own classes but for the step that breaks the promise, a broker's,",
+    ONE_CLASS: "by one of the release's classes", RULES: "by its rules", ABSENT: "not in",
 }  # fmt: skip
 """The words about a release as a report has them."""
+
+ALL_TAKEN = ("elections", "elr-index")  # systems whose steps are all the controller's
 
 ASKED = ("partition", "controller")
 """The groups of choices that the classes of every release are asked for; those of others are of brokers."""
@@ -97,11 +103,31 @@ def in_words(system: str, event: str, to: str = "", did: str = "") -> str:
     return EVENTS[told_in(system, name)][name].format(**told, to=f" {to}" if to else "", did=did)
 
 
-def by_hand(event: str, to: str) -> str:
-    """The command by which an operator does a step, as a sentence; empty for what is not an operator's."""
-    name, arguments = _read(event)
-    command = BY_HAND.get(name, "").format(**arguments, to={"on": "true", "off": "false"}[to])
+def by_hand(events: Sequence[str], to: str) -> str:
+    """The command by which an operator does the last of some steps, as a sentence; empty for what is not an operator's.
+
+    A process that stands still since its broker was fenced goes on with the first step that the broker takes.
+    """
+    name, arguments = _read(events[-1])
+    still = "resume" if _brokers(events[-1]) & _standing_still(events[:-1]) else ""
+    command = BY_HAND.get(name, BY_HAND.get(still, "")).format(**arguments, to={"on": "true", "off": "false"}[to])
     return f" By hand: {command}." if command else ""
+
+
+def _standing_still(events: Sequence[str]) -> set[str]:
+    """The brokers whose processes were stopped by a fence after which they have taken no step."""
+    still = set[str]()
+    for event in events:
+        still -= _brokers(event)
+        still |= _brokers(event) if event.startswith("fence(") else set()
+    return still
+
+
+def _brokers(event: str) -> set[str]:
+    """The brokers that take a step; nobody does where the controller handles what a broker has sent before."""
+    name, arguments = _read(event)
+    taken = ("broker", "follower", "leader") if name not in ("assign", "assign_late") else ()
+    return {value for key, value in arguments.items() if key in taken}
 
 
 def _read(event: str) -> tuple[str, dict[str, str]]:
@@ -121,12 +147,24 @@ def word(finding: Finding, evidence: Evidence | None, live: Observation | None) 
     if live is not None and live.outcome == SHOWN and not finding.not_live:
         return LIVE
     if evidence is None:
-        return NOT_RUN
+        return RULES
     if evidence.steps is None:
         return ABSENT
     if evidence.managers != SHOWN:
         return RULES
-    return ONE_CLASS if finding.broker_cases else CLASSES
+    if finding.broker_cases:
+        return ONE_CLASS
+    return CLASSES if _takes_the_last(finding.id) else IN_PART
+
+
+@functools.cache
+def _takes_the_last(name: str) -> bool:
+    """Whether the classes take the step by which a finding breaks its promise, where brokers take some."""
+    finding = BY_ID[name]
+    if search.wanted(finding).system in ALL_TAKEN or finding not in with_tests():
+        return True
+    events = _recorded()[0][finding.id, known_versions()[-1]].events
+    return f". {events[-1]}\n" in source(finding)
 
 
 def for_ever(row: Evidence) -> str:
@@ -144,7 +182,7 @@ def for_ever(row: Evidence) -> str:
 
 
 def recorded_of(finding: Finding) -> tuple[dict[str, Evidence | None], dict[str, Observation]]:
-    """What is recorded of a finding, by release: the evidence, None if nothing was searched; and of live clusters."""
+    """What is recorded of a finding, by release: the evidence, None if no system shows it; and of live clusters."""
     found, seen = _recorded()
     rows = {release: found.get((finding.id, release)) for release in known_versions()}
     return rows, {release: seen[finding.scenario, release] for release in rows if (finding.scenario, release) in seen}
@@ -256,18 +294,22 @@ def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
     shown_of = {name: number for name, number in values if number and (name, number) != ("directories", 1)}
     numbers = ", ".join(text.format(shown_of[name]) for name, text in SETTINGS.items() if name in shown_of)
     numbers = numbers.replace("1 brokers", "1 broker")
+    if "second" in shown_of:
+        numbers += ", of another topic" if "deletions" in shown_of else ", which is partition 1 of the topic"
     states = retraced(finding, shown, chosen).states
     tell, broken = functools.partial(_told, disks="directories" in shown_of), search.wanted(finding).property
     yield "## Steps\n"
     yield (
-        f"The shortest with {numbers}, {_searched(finding, shown)}. {taken_by_release(finding, shown)}".rstrip() + "\n"
+        f"The shortest in the scope `{_scope(search.wanted(finding))}`, with {numbers}, {_searched(finding, shown)}. "
+        f"{taken_by_release(finding, shown)}".rstrip()
+        + "\n"
     )
     yield f"{tell('At the start', states[0]).strip()}\n".lstrip()
     for number, (event, before, after) in enumerate(zip(shown.events, states, states[1:], strict=False), 1):
         to = "on" if getattr(_partition(after), "unclean_election", False) else "off"
         resigns = " The controller resigns." if number == shown.steps and broken == RESIGNS else ""
         told = in_words(chosen.system.name, event, to, did(event, before, after))
-        yield f"{number}. {told}{_committed(before, after)}{resigns}{by_hand(event, to)}"
+        yield f"{number}. {told}{_committed(before, after)}{resigns}{by_hand(shown.events[:number], to)}"
     if shown.for_ever is not None:
         yield f"\n{for_ever(shown).capitalize()}."
     if at_end := tell("At the end", states[-1]):
@@ -281,8 +323,10 @@ def _searched(finding: Finding, shown: Evidence) -> str:
     owners = {name: one.id for one in narrow for name in one.switches}
     fixed = [name for name in search.wanted(finding).without if without(release, (name,)) != release]
     named = [*dict.fromkeys(f"`{owners.get(name, name)}`" for name in fixed)]
+    named = [one for one in named if one != f"`{NO_ELR}`"]
     breaks = "which breaks" if len(named) == 1 else "which break"
-    hiding = f" with {', '.join(named)} fixed, {breaks} the same promise in another way" if fixed else ""
+    hiding = " in a cluster without ELR, which it does not need" if NO_ELR in fixed else ""
+    hiding += f" with {', '.join(named)} fixed, {breaks} the same promise in another way" if named else ""
     return f"by the rules of {shown.release}{hiding}"
 
 
@@ -302,7 +346,8 @@ def did(event: str, before: Any, after: Any) -> str:
     """What a fetch, or applying metadata, did to the logs of its broker, as the states before and after say."""
     name, arguments = _read(event)
     if name == "fetch":
-        old, new = (state.brokers[int(arguments["follower"])].log for state in (before, after))
+        logs = (getattr(state, "data", state).brokers for state in (before, after))
+        old, new = (brokers[int(arguments["follower"])].log for brokers in logs)
         both = zip(old.entries[: old.end()], new.entries[: new.end()], strict=False)
         kept = len([*itertools.takewhile(lambda pair: pair[0] == pair[1], both)])
         told = [f"truncates its log to {kept}"] * (kept < old.end())
@@ -358,8 +403,10 @@ def _told(when: str, state: Any, disks: bool) -> str:
     if not getattr(state, "exists", True):
         return f" {when} there is no such topic."
     on = [f"{text} {'on' if getattr(one, name) else 'off'}" for name, text in SWITCHES.items()]
-    told = f" {when} {_lists(one, disks)}; {' and '.join(on)}."
-    told += "".join(f" Of the second partition {_lists(other, disks)}." for other in getattr(state, "others", ()))
+    others = getattr(state, "others", ())
+    minimum = "min ISR" if others else "min.insync.replicas"  # of two partitions each has what its replicas allow
+    told = f" {when} {_lists(one, disks, minimum)}; {' and '.join(on)}."
+    told += "".join(f" Of the second partition {_lists(other, disks, minimum)}." for other in others)
     if disks:
         online = "; ".join(f"of broker {broker} {_dirs(dirs)}" for broker, dirs in enumerate(one.online_dirs))
         told += f" Online, as the controller knows: {online}."
@@ -372,14 +419,16 @@ def _told(when: str, state: Any, disks: bool) -> str:
     return told + "".join(f" {_disks(*numbered)}" for numbered in enumerate(getattr(state, "hosts", ())))
 
 
-def _lists(one: Any, disks: bool) -> str:
-    """Who leads a partition, and what the controller knows of it."""
+def _lists(one: Any, disks: bool, minimum: str) -> str:
+    """Who leads a partition, and what the controller knows of it; without a replica it is deleted."""
+    if not len(tuple(one.replicas)):
+        return "nothing is left, with its topic"
     lists = {"replicas": one.replicas, "ISR": one.isr, "ELR": one.elr, "last known": one.last_known_elr}
     told = [f"{name} {text_of(value)}" for name, value in lists.items()]
     if disks:
         named = ", ".join(local_name(one.directories.slots[broker]) for broker in one.replicas)
         told += [f"directories {named or 'none'}"]
-    told += [f"min.insync.replicas {one.min_insync_replicas}", *["RECOVERING"] * one.recovering]
+    told += [f"{minimum} {one.min_insync_replicas}", *["RECOVERING"] * one.recovering]
     return f"{'nobody leads' if one.leader < 0 else f'broker {one.leader} leads'}; {', '.join(told)}"
 
 
@@ -412,12 +461,17 @@ def _broken(finding: Finding) -> Iterator[str]:
         yield ""
 
 
+def _scope(place: FindingSearch) -> str:
+    """The system, the scope and the bounds of a search, as on the command line."""
+    bounds = "".join(f" --{name} {value}" for name, value in place.bounds.items())
+    return f"{place.system} {place.scope}{bounds}"
+
+
 def _again(finding: Finding, place: FindingSearch, shown: Evidence) -> Iterator[str]:
     """The commands that show it again."""
-    bounds = "".join(f" --{name} {value}" for name, value in place.bounds.items())
     yield "## Again\n\n```text"
     yield (
-        f"kraftcheck explore {place.system} --scope {place.scope}{bounds} "
+        f"kraftcheck explore {place.system} --scope {_scope(place).partition(' ')[2]} "
         f"--rules {rules_of(finding, shown.release)} --property {place.property}"
     )
     yield f"kraftcheck findings {finding.id} --run --kafka {shown.release} --out traces"
@@ -435,7 +489,8 @@ def _again(finding: Finding, place: FindingSearch, shown: Evidence) -> Iterator[
 def _test(finding: Finding) -> str:
     """The JUnit test in the repository, or why there is none."""
     if finding in with_tests():
-        told = f"**Test.** `{PLACE}/{class_name(finding.id)}.java` passes where the defect is, and fails without it."
+        told = f"**Test.** `{PLACE}/{class_name(finding.id)}.java` passes where the defect is, and fails without it; "
+        told += f"`{PLACE}/README.md` says what it needs."
         return told if finding.broker_cases else f"{told} {_taken(finding)}"
     return f"**Test.** None. {finding.untested or 'The newest release does not have it.'}"
 

@@ -98,6 +98,25 @@ def resignation_count(cluster: KafkaCluster) -> int:
     return sum(map(len, resignations(cluster).values()))
 
 
+def resigns_again(cluster: KafkaCluster, before: int) -> bool:
+    """Whether controllers have resigned more than once since there were so many resignations."""
+    return resignation_count(cluster) > before + 1
+
+
+def marked_count(cluster: KafkaCluster) -> int:
+    """How many changes of a partition mark an unclean election."""
+    changes = cluster.records_of("PARTITION_CHANGE_RECORD")
+    return sum(change.get("leaderRecoveryState", 0) == 1 for change in changes)
+
+
+def loss(acknowledged: int, readable: int) -> dict[str, Fact]:
+    """How many acknowledged records can be read, and how many are lost, as facts."""
+    return {"acknowledged records that can be read": readable, LOST: acknowledged - readable}
+
+
+LOST = "acknowledged records that are lost"  # the fact that shows a loss
+
+
 def state(one: PartitionDescription) -> str:
     """A partition in words."""
     lists = {"replicas": one.replicas, "ISR": one.isr, "ELR": one.elr, "last known": one.last_known}

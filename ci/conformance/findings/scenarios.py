@@ -23,8 +23,11 @@ from kraftcheck.ci.conformance.findings.scenario import (
     count,
     layout,
     leave_to_1,
+    loss,
+    marked_count,
     resignation_count,
     resignation_facts,
+    resigns_again,
     scenario,
     starts_in_vain,
     state,
@@ -59,8 +62,8 @@ def data_loss(cluster: KafkaCluster) -> Outcome:
     cluster.bring_back(1)
     cluster.happens(lambda: set(cluster.partition(TOPIC).isr) == {1, 2}, 60)
     after_return = cluster.partition(TOPIC)
-    readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
-    marked = sum(record.get("leaderRecoveryState", 0) == 1 for record in cluster.records_of("PARTITION_CHANGE_RECORD"))
+    readable = cluster.admin.readable(TOPIC)
+    marked = marked_count(cluster)
     return Outcome(
         acknowledged == records and elected and marked == 0 and readable < acknowledged,
         {
@@ -71,7 +74,7 @@ def data_loss(cluster: KafkaCluster) -> Outcome:
             "log end of the new leader": end_of_2,
             "changes that mark an unclean election": marked,
             "after 1 has returned": state(after_return),
-            "records that can be read": readable,
+            **loss(acknowledged, readable),
         },
     )
 
@@ -94,7 +97,7 @@ def deleted_member(cluster: KafkaCluster) -> Outcome:
     missing = sum(count(cluster, node, "not in the topics map") for node in cluster.layout.controllers)
     returned = 1 in cluster.admin.ask("brokers")
     return Outcome(
-        resignation_count(cluster) > resigned_before and missing > 0 and not returned,
+        resigns_again(cluster, resigned_before) and missing > 0 and not returned,
         {
             "after 1 was killed": state(before),
             "resignations before 1 started": resigned_before,
@@ -125,7 +128,7 @@ def config_change(cluster: KafkaCluster) -> Outcome:
     preferred = cluster.elect("PREFERRED", TOPIC, 0)
     unclean = cluster.elect("UNCLEAN", TOPIC, 0)
     cluster.happens(lambda: cluster.partition(TOPIC).leader >= 0, 15)
-    readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
+    readable = cluster.admin.readable(TOPIC)
     return Outcome(
         returned.leader == -1 and bool(preferred) and unchanged.leader >= 0,
         {
@@ -150,18 +153,21 @@ def downgrade(cluster: KafkaCluster) -> Outcome:
         cluster.wait_for_isr_without(TOPIC, broker)
     offline = cluster.partition(TOPIC)
     cluster.change_feature(ELR, 0, "SAFE_DOWNGRADE")
+    cluster.wait("the balancer was there", lambda: not any(one.elr for one in cluster.admin.describe(TOPIC)))
     cluster.bring_back(1, 2)
     time.sleep(OBSERVED_S)
     returned, without_leader = cluster.partition(TOPIC), cluster.leaderless(TOPIC)
     cluster.change_feature(ELR, 1)
     recovered = cluster.happens(lambda: cluster.leaderless(TOPIC) == 0, OBSERVED_S)
+    marked = marked_count(cluster)
     return Outcome(
-        without_leader > 0,
+        without_leader > 0 and recovered and marked > 0,
         {
             "while both replicas are stopped": state(offline),
             f"{OBSERVED_S} s after both have returned": state(returned),
             "partitions without a leader, of 6": without_leader,
             "after ELR was on again": "all are led" if recovered else f"{cluster.leaderless(TOPIC)} are not led",
+            "of them marked RECOVERING, that is elected uncleanly": marked,
         },
     )
 
@@ -181,7 +187,7 @@ def deleted_offline(cluster: KafkaCluster) -> Outcome:
     cluster.break_directory(1, 1)
     time.sleep(60)
     return Outcome(
-        resignation_count(cluster) > resigned_before,
+        resigns_again(cluster, resigned_before),
         {
             "before the deletion": state(before),
             "resignations before the directory failed": resigned_before,
@@ -325,7 +331,7 @@ def padded_config(cluster: KafkaCluster) -> Outcome:
     time.sleep(OBSERVED_S)
     facts = resignation_facts(cluster)
     return Outcome(
-        resignation_count(cluster) > resigned_before,
+        resigns_again(cluster, resigned_before),
         {
             "the request": answer,
             "resignations before a broker was killed": resigned_before,

@@ -123,9 +123,9 @@ def subject_of(finding: Finding, rules: str) -> Subject:
 
 PLACE = Path(__file__).parent / "evidence.json"
 
-LIVE, CLASSES, ONE_CLASS, RULES, ABSENT, NOT_RUN = "live", "classes", "one class", "rules", "no", "-"
-"""The strongest that shows a finding: a live cluster, the release's own classes, one class of its brokers, its rules;
-or it is not there, or nothing was searched or run."""
+LIVE, CLASSES, IN_PART, ONE_CLASS, RULES, ABSENT = "live", "classes", "in part", "one class", "rules", "no"
+"""The strongest that shows a finding: a live cluster, the release's own classes, these but for the step that does the
+harm, one class of its brokers, its rules; or it is not there."""
 
 
 @frozen

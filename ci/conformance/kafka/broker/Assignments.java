@@ -66,6 +66,10 @@ final class Assignments {
         LocalReplicaChanges changes = delta.localChanges(1);
         BrokerDriver.require(changes.followers().size() == 1, "the broker follows");
         BrokerDriver.show("added-replica-is-not-assigned", changes.directoryIds().isEmpty());
+        TopicDelta later = new TopicDelta(delta.apply());
+        later.replay(new PartitionChangeRecord().setTopicId(TOPIC).setPartitionId(0)
+            .setDirectories(List.of(new Uuid(0, 0), TARGET)));
+        BrokerDriver.show("rewritten-directories-are-assigned", later.localChanges(1).directoryIds().size() == 1);
     }
 
     /** The case that shows that a move hears of its success. */

@@ -9,11 +9,13 @@ import attrs
 import pytest
 
 from kraftcheck.ci.conformance.findings.command import ask, differences, observe
+from kraftcheck.ci.conformance.findings.junit_tests import retraced
 from kraftcheck.ci.conformance.findings.live import SCENARIOS, SHOWN, observations
 from kraftcheck.ci.conformance.findings.report import (
     BY_HAND,
     EVENTS,
     METHOD,
+    by_hand,
     in_words,
     recorded_of,
     releases,
@@ -21,16 +23,20 @@ from kraftcheck.ci.conformance.findings.report import (
     told_in,
     words,
 )
+from kraftcheck.ci.conformance.findings.scenario import LOST
 from kraftcheck.ci.conformance.findings.search import (
     ABSENT,
     CLASSES,
+    IN_PART,
     LIVE,
     ONE_CLASS,
     RULES,
     Evidence,
     recorded,
+    refuted,
     rules_of,
     search,
+    subject_of,
     wanted,
     write_rows,
 )
@@ -88,12 +94,12 @@ def test_the_mended_release_has_every_mend() -> None:
 def test_the_mended_release_breaks_on_purpose_only() -> None:
     """What the mended release refutes is named in the reason of a choice that it keeps, and refuted by the release."""
     kept = [choice.metadata["reason"] for choice in variants().values() if PRESETS[MENDED].value(choice.name)]
-    judged = {row: refuted for row, refuted in EVERY.items() if row[2] == MENDED}
+    judged = {row: broken for row, broken in EVERY.items() if row[2] == MENDED}
     assert {system for system, _, _ in judged} >= {"elections", "replication", "directories", "kraft", "sessions"}
-    for (system, *_), refuted in judged.items():
-        assert [claim for claim in refuted if not any(f"`{claim}`" in reason for reason in kept)] == []
+    for (system, *_), broken in judged.items():
+        assert [claim for claim in broken if not any(f"`{claim}`" in reason for reason in kept)] == []
         released = [found for row, found in EVERY.items() if (row[0], row[2]) == (system, NEWEST_RULES)]
-        assert [claim for claim in refuted if not any(claim in found for found in released)] == []
+        assert [claim for claim in broken if not any(claim in found for found in released)] == []
 
 
 def test_a_lasso_says_what_is_for_ever() -> None:
@@ -213,7 +219,7 @@ def test_releases_are_as_recorded(release: str) -> None:
 
 def test_the_worst_stand_first() -> None:
     """Findings that a release has mended stand last; others by their cost, then likely ones, then by their proof."""
-    strength, order = (LIVE, CLASSES, ONE_CLASS, RULES, ABSENT), list[tuple[bool, int, int, int]]()
+    strength, order = (LIVE, CLASSES, IN_PART, ONE_CLASS, RULES, ABSENT), list[tuple[bool, int, int, int]]()
     for one in FINDINGS:
         shown, cost = words(one)[NEWEST], list(SEVERITIES).index(one.severity)
         order.append((shown == ABSENT, cost, list(LIKELIHOODS).index(one.likely), strength.index(shown)))
@@ -242,12 +248,63 @@ def test_what_needs_no_fault_is_ordinary(finding: Finding) -> None:
     assert is_faulty or finding.likely in ("ordinary", "other client")
 
 
+BUDGETS = ("crashes", "failures", "fences", "unclean-stops", "copies")
+"""Bounds that count what nobody asks for."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "finding", [one for one in SEARCHED if one.likely in ("fault", "window")], ids=lambda one: one.id
+)
+def test_what_is_called_a_fault_takes_one(finding: Finding) -> None:
+    """Without faults, and with clean stops, the newest release keeps the promise; or the page says what does harm."""
+    place = wanted(finding)
+    bounds = subject(place.system, place.scope, place.bounds, "fixed").setting.values()
+    without = {name: 0 for name in BUDGETS if name in bounds}
+    if not without or {"crashes", "fences"}.isdisjoint(without):
+        return
+    quiet = {**place.bounds, **without, **({"clean-stops": 1} if place.system != "kraft" else {})}
+    chosen = subject(place.system, place.scope, quiet, rules_of(finding, NEWEST))
+    if place.property in {claim.id for claim in chosen.system.properties(chosen.setting)}:
+        still = refuted(program(chosen), finding.id, BUDGET, True, (place.property,))
+        assert not still or re.search(r"\bfails\b|late\b|while the ISR shrinks|\bbefore\b", finding.needs)
+
+
 @pytest.mark.parametrize("finding", SEARCHED, ids=lambda one: one.id)
 def test_a_loss_that_an_operator_allows_is_told(finding: Finding) -> None:
-    """A trace that switches unclean elections on is of no loss, and the needs or the steps before them say so."""
+    """Where a trace switches unclean elections on, the needs say so; a loss then deposes a leader of the ISR."""
     if any(event.startswith("set_unclean_election") for event in newest_trace(finding)):
-        assert finding.severity != "loss"
         assert "unclean" in finding.needs.lower()
+        if finding.severity == "loss":
+            row = EVIDENCE[finding.id, NEWEST]
+            *_, before, after = retraced(finding, row, subject_of(finding, rules_of(finding, NEWEST))).states
+            assert before.leader in list(before.isr.minus(before.fenced).minus(before.shutting_down))
+            assert after.leader not in (-1, before.leader)
+
+
+@pytest.mark.parametrize(
+    "finding", [one for one in FINDINGS if one.severity == "loss" and one.scenario], ids=lambda one: one.id
+)
+def test_a_live_loss_is_of_acknowledged_records(finding: Finding) -> None:
+    """What a live cluster shows of a loss is that records are missing which were acknowledged, no two of them alike."""
+    (shown,) = (one for one in observations() if (one.finding, one.release) == (finding.scenario, NEWEST))
+    lost = shown.facts[LOST]
+    assert isinstance(lost, int)
+    assert (lost > 0) == (shown.outcome == SHOWN)
+
+
+@pytest.mark.parametrize("finding", SEARCHED, ids=lambda one: one.id)
+def test_no_command_undoes_its_step(finding: Finding) -> None:
+    """A process that stands still for a fence goes on with the first step that its broker takes, and not before."""
+    events, still = newest_trace(finding), set[str]()
+    for number, event in enumerate(events, 1):
+        command, brokers = by_hand(events[:number], "on"), {*re.findall(r"(?:broker|follower|leader)=(\d)", event)}
+        assert ("STOP" in command) == event.startswith("fence(")
+        assert "STOP" not in command or "CONT" not in command
+        if not event.startswith(("assign(", "assign_late(")):
+            assert ("CONT" in command) == (bool(brokers & still) and event.partition("(")[0] not in BY_HAND)
+            still -= brokers
+        still |= brokers if "STOP" in command else set()
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda one: one.id)
@@ -258,7 +315,7 @@ def test_each_release_says_how_it_was_asked(finding: Finding) -> None:
     live = {one.release for one in observations() if (one.finding, one.outcome) == (finding.scenario, SHOWN)}
     asked = {release for release in shown if (row := EVIDENCE.get((finding.id, release))) and row.managers == SHOWN}
     assert {release for release, one in shown.items() if one == LIVE} <= live
-    assert {release for release, one in shown.items() if one in (CLASSES, ONE_CLASS)} <= asked
+    assert {release for release, one in shown.items() if one in (CLASSES, IN_PART, ONE_CLASS)} <= asked
     groups = {variants()[name].metadata["group"] for name in finding.switches}
     by_rules = RULES in shown.values()
     assert ("with no class of theirs asked" in told) == (by_rules and not groups <= {"partition", "controller"})
@@ -309,7 +366,7 @@ def test_every_event_of_a_trace_has_words() -> None:
         assert {*re.findall(r"\d+", named)} <= {*re.findall(r"\d+", text)}, event
     used = {(told_in(system, event.partition("(")[0]), event.partition("(")[0]) for system, event in told}
     assert used == {(system, name) for system, words in EVENTS.items() for name in words}
-    assert BY_HAND.keys() <= {name for _, name in used}
+    assert BY_HAND.keys() - {"resume"} <= {name for _, name in used}
 
 
 def test_a_step_of_an_operator_has_its_command() -> None:
@@ -359,7 +416,7 @@ def test_a_state_says_what_is_on_disks_and_of_a_second_partition() -> None:
     """A report names directories, their logs and what they lack; each partition; and the way a switch is switched."""
     ends = {name: kraftcheck("findings", name).out.partition("\nAt the end ")[2].partition("\n")[0]
             for name in ("short-future-log", "torn-promotion", "min-isr-of-partition-0")}  # fmt: skip
-    assert ends["short-future-log"].endswith("Broker 0 has a log in dir0, lacks records in dir0.")
+    assert ends["short-future-log"].endswith("Broker 0 has a log in dir1, lacks records in dir1.")
     assert "Broker 0, which is down, has a log in dir0, dir1." in ends["torn-promotion"]
     assert "Of the second partition broker 1 leads; replicas [0,1], ISR {1}, ELR {}," in ends["min-isr-of-partition-0"]
     text = kraftcheck("findings", "removed-last-known-leader").out
@@ -401,8 +458,9 @@ def test_a_release_takes_the_steps_or_a_page_says_what_hides_them(finding: Findi
 
 def test_a_fetch_that_truncates_is_told_as_one() -> None:
     """A follower whose record the leader lacks truncates its log, and a short future log replaces the longer one."""
-    text = kraftcheck("findings", "ended-proposal").out
-    assert "\n7. Broker 1 fetches from broker 2, and appends 1.\n" in text
-    assert "\n16. Broker 1 fetches from broker 2, and appends nothing. The record is committed" in text
-    assert "\n23. Broker 1 fetches from broker 0, and truncates its log to 0.\n" in text
-    assert "by the shorter future log in dir0.\n" in kraftcheck("findings", "short-future-log").out
+    text = kraftcheck("findings", "trusted-log-ends").out
+    assert "\n10. Broker 2 fetches from broker 1, and appends 1.\n" in text
+    assert "\n12. Broker 2 fetches from broker 1, and appends nothing.\n" in text
+    assert "\n17. Broker 1 applies the metadata of the partition, up to leader epoch 3. The record is committed" in text
+    assert "\n15. Broker 2 fetches from broker 0, and truncates its log to 0.\n" in text
+    assert "by the shorter future log in dir1.\n" in kraftcheck("findings", "short-future-log").out

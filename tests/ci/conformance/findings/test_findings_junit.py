@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import attrs
 import pytest
 
-from kraftcheck.ci.conformance.findings.junit_tests import PLACE, retraced, source, ways, with_tests
+from kraftcheck.ci.conformance.findings import junit_tests
+from kraftcheck.ci.conformance.findings.junit_tests import PLACE, retraced, run, source, ways, with_tests
 from kraftcheck.ci.conformance.findings.search import recorded, rules_of, subject_of
 from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.drivers import BROKER, PASSES, TOUR, run_tests
+from kraftcheck.ci.conformance.kafka.drivers import BROKER, BROKERS_PACKAGE, PACKAGE, PASSES, TOUR, run_tests, sources
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import class_name
 from kraftcheck.ci.conformance.kafka.junit import test_source as managers_test
 from kraftcheck.ci.systems.subject import program
-from kraftcheck.properties.register.findings import FINDINGS, Finding
+from kraftcheck.properties.register.findings import FINDINGS
 from kraftcheck.solvers.reference.interpreter import BrokenProperty, Integers, trace_of
 from tests.shared.places import ROOT
 
@@ -34,7 +38,7 @@ def test_every_finding_that_classes_show_has_a_test() -> None:
 
     Each other finding says why it has none, or the newest release does not have it.
     """
-    assert {path.name for path in (ROOT / PLACE).iterdir()} == {f"{class_name(name)}.java" for name in TESTED}
+    assert {path.name for path in (ROOT / PLACE).glob("*.java")} == {f"{class_name(name)}.java" for name in TESTED}
     without = {one.id for one in FINDINGS if one.untested}
     absent = {name for (name, release), row in recorded().items() if release == NEWEST and row.steps is None}
     assert {one.id for one in FINDINGS} == TESTED.keys() | without | absent
@@ -95,9 +99,20 @@ def test_steps_that_the_rules_do_not_take_are_refused() -> None:
 @pytest.mark.parametrize("driver", [TOUR, BROKER])
 def test_tests_pass_on_the_newest_release(driver: str) -> None:
     """Compiled and run as they stand in the repository, the tests pass on the newest release."""
-    tests = {class_name(one.id): (ROOT / PLACE / f"{class_name(one.id)}.java").read_text("utf-8")
-             for one in TESTED.values() if _stands_on(one) == driver}  # fmt: skip
-    assert run_tests(Build(NEWEST), tests, driver) == dict.fromkeys(tests, PASSES)
+    outcomes = run(Build(NEWEST), driver, ROOT / PLACE)
+    assert outcomes
+    assert {*outcomes.values()} == {PASSES}
+
+
+def test_the_folder_says_what_its_tests_need() -> None:
+    """The page beside the tests names the drivers with their packages, and the command that compiles and runs all."""
+    text = (ROOT / PLACE / "README.md").read_text("utf-8")
+    drivers = [Path(name) for name in re.findall(r"`(ci/\S+\.java)`", text)]
+    assert [one.stem for one in drivers] == [TOUR, BROKER]
+    needed = {path.parent.name for driver in (TOUR, BROKER) for path in sources(Build(NEWEST), driver)}
+    assert {one.parent.name for one in drivers if (ROOT / one).is_file()} == needed
+    assert re.findall(r"`(org[.\w]+)`", text) == [PACKAGE, BROKERS_PACKAGE]
+    assert f"python -m {junit_tests.__name__} {NEWEST}\n" in text
 
 
 @pytest.mark.slow
@@ -107,7 +122,3 @@ def test_a_test_fails_where_its_steps_are_otherwise() -> None:
     name = class_name("reassignment-never-completes")
     (outcome,) = run_tests(Build("4.2.1"), {name: (ROOT / PLACE / f"{name}.java").read_text("utf-8")}).values()
     assert outcome != PASSES
-
-
-def _stands_on(finding: Finding) -> str:
-    return BROKER if finding.broker_cases else TOUR

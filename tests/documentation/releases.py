@@ -17,9 +17,10 @@ Which choice of the rule sets each released Kafka has, made from the presets tha
 A preset `kafka-VERSION` is a rule set, and a rule set is a value of each choice. `yes` says that what the choice says
 is so in the release; an empty cell says that the right rule is, or the older one. Choices of the groups {asked}
 are those of the controller: [conformance](conformance.md) says which classes of which release are asked, and in how
-many cases. Those of the groups {unasked} are about brokers. They were read in the snapshot of October 2024,
-and `kraftcheck conform` asks no release for them. Only what a follower does with late replies is that of each release:
-[its fetcher](kafka-classes.md#late-replies-to-a-follower) was asked.
+many cases. Those of the groups {unasked} are about brokers, but those of `features` about levels in the
+controller. They were read in the snapshot of October 2024, or, of a later proposal or issue, in its first release;
+`kraftcheck conform` asks no release for them, [brokers' classes](kafka-classes.md) are asked for some, and each
+release's fetcher for [late replies](kafka-classes.md#late-replies-to-a-follower).
 
 Releases that differ in no choice share a column.
 """
@@ -41,7 +42,7 @@ def page() -> str:
     unasked = sorted({GROUP_OF[name] for name in had} - set(ASKED))
     head = HEAD.format(asked=_named(ASKED), unasked=_named(unasked))
     ranked = [(group, [name for name in same if GROUP_OF[name] == group]) for group in (*ASKED, *unasked)]
-    alike = [line for group, names in ranked for line in ("", f"### {group}", "", *_alike(names))]
+    alike = [line for group, names in ranked if names for line in ("", f"### {group}", "", *_alike(names))]
     parts = ["## What differs", "", *_differing(differing, sets), "", "## What every release has", *alike, ""]
     return "\n".join([head, *_levels(), *parts])
 

@@ -179,8 +179,10 @@ def trusted_log_ends(cluster: KafkaCluster) -> Outcome:
     _ask(cluster, 1)
     cluster.pause(2)
     time.sleep(5)  # until no fetch of 2 waits at 1
+    before = _log_size(cluster, 1)
     cluster.admin.send(TOPIC, 0, 50, timeout_ms=1_200_000)
-    time.sleep(5)  # until 3 has them
+    cluster.wait("3 has the records", lambda: before < _log_size(cluster, 1) == _log_size(cluster, 3))
+    time.sleep(5)  # until the last of them has come
     _prefer(cluster, 2, 1, 3)
     cluster.wait("2 is elected", lambda: _changed_to(cluster)["leader"] == [2])
     _hand_over(cluster, 2)
@@ -211,6 +213,11 @@ def trusted_log_ends(cluster: KafkaCluster) -> Outcome:
             **loss(acknowledged + sent.acknowledged, readable),
         },
     )
+
+
+def _log_size(cluster: KafkaCluster, broker: int) -> int:
+    """The length of a broker's log of the partition, in bytes."""
+    return sum(file.stat().st_size for place in cluster.directories(broker) for file in place.glob(f"{TOPIC}-0/*.log"))
 
 
 def _start_with(cluster: KafkaCluster, broker: int, text: str) -> None:

@@ -54,7 +54,7 @@ class Finding:
     likely: str  # a key of LIKELIHOODS
     effect: str  # what an operator sees, and what it costs
     needs: str  # the faults, acts of operators and configuration without which it does not happen
-    workaround: str  # what an operator can do until a release fixes it; by the rules, if it does not say that it was tried
+    workaround: str  # what an operator can do until a release fixes it; by the rules, unless it says tried
     source: str  # Kafka's class and method, the entry of the catalogue, and issues that report it
     rules: tuple[str, ...]  # ids of the model's rules that have it right
     switches: tuple[str, ...]  # the choices of a release that are the defect; without them the property holds

@@ -260,7 +260,7 @@ def explore(
     check_after(search.kernel, search.store)
     times = (clock() - start - compiler.seconds, compiler.seconds)
     audit = space.audit(search, compiler.kernels, budget.sampling, clock)
-    recoverability = search_backward(search, report, clock)
+    recoverability = search_backward(search, report, clock, budget.cache_dir)
     liveness = search_liveness(search, report, clock, budget.cache_dir)
     found = conclude(search, search.kernel, *times, audit, recoverability, liveness, strict=budget.strict)
     store = search.store if budget.keep else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -195,11 +196,11 @@ NOT_SEARCHED = Recoverability(None)  # nothing was searched backward
 
 
 def search_backward(
-    search: Search, report: Callable[[Search, int, int], None], clock: Callable[[], float]
+    search: Search, report: Callable[[Search, int, int], None], clock: Callable[[], float], scratch: Path | None = None
 ) -> Recoverability:
     """Search backward over what a search found, unless there is no need or it was to end early.
 
-    A stop on the way cuts the search.
+    A stop on the way cuts the search. `scratch` is a folder for a file of steps that have no room in memory.
     """
     if not search.kernel.program.recovers or is_stop(search.cut) or search.cut == FIRST_VIOLATION:
         return Recoverability(None)
@@ -209,7 +210,7 @@ def search_backward(
     left = search.limits.memory - used
     room = min(left, max(LEAST_ROOM, used))
     spare = max(0, min(left - room, LEAST_ROOM))
-    control = SweepControl(search.threads, search.stop, functools.partial(report, search), room, spare=spare)
+    control = SweepControl(search.threads, search.stop, functools.partial(report, search), room, scratch, spare)
     findings = BackwardSearch(search.kernel, search.store, control).run()
     if findings is None:
         search.cut = stop_reason(search.stop)

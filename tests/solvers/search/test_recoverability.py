@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,8 +155,10 @@ def test_listed_steps_are_followed_where_sweeps_are_many(monkeypatch: pytest.Mon
     [((LONG_WAY,), None), ((toys.TWO_PHASE, "5", *COMMIT_CLAIMS), None), ((toys.TWO_PHASE, "5", *COMMIT_CLAIMS), 5)],
     ids=["long way", "two-phase commit", "cut"],
 )
-def test_findings_do_not_depend_on_room(words: Any, depth: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without room for any step, with room for some, and with a list of steps after two sweeps findings are alike."""
+def test_findings_do_not_depend_on_room(
+    words: Any, depth: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without room for any step, with room for some, with all in a file, or with a list findings are alike."""
     monkeypatch.setattr(graph, "MOST_STATES", 50)
     program = traced(*words)
     search = Search(load_kernel(program), Limits(1 << 30, max_depth=depth), 1, threading.Event(), lambda _: None)
@@ -163,8 +166,11 @@ def test_findings_do_not_depend_on_room(words: Any, depth: int | None, monkeypat
     first = backward.BackwardSearch(search.kernel, search.store, fair.SweepControl()).run()
     assert first is not None
     assert any(one.failing for one in first)
-    for budget, many in ((0, 2), (0, 1000), (1 << 18, 2), (1 << 18, 1000), (1 << 30, 2)):
-        control = fair.SweepControl(2, budget=budget, many=many)
+    for budget, many, scratch in (
+        (0, 2, None), (0, 1000, None), (1 << 18, 2, None), (1 << 18, 1000, None), (1 << 30, 2, None),
+        (0, 1000, tmp_path), (1 << 18, 2, tmp_path),
+    ):  # fmt: skip
+        control = fair.SweepControl(2, budget=budget, scratch=scratch, many=many)
         assert backward.BackwardSearch(search.kernel, search.store, control).run() == first
 
 

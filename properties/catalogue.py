@@ -104,6 +104,9 @@ SYSTEMS: Mapping[str, System] = Catalogue({
     "zk-jbod": SystemEntry("model.systems.zk_jbod.system:ZK_JBOD", ("zk_jbod.promises",), "zk_jbod.promises"),
     "elr-index": SystemEntry("model.systems.elr_index.system:ELR_INDEX", ("elr_index.promises",)),
     "sessions": SystemEntry("model.systems.sessions.system:SESSIONS", ("sessions.promises",)),
+    "takeovers": SystemEntry(
+        "model.systems.elections.takeovers:TAKEOVERS", ("elections.takeovers",), "elections.takeovers"
+    ),
     "features": SystemEntry("model.systems.features.system:FEATURES", ("features.promises",), "features.promises"),
     "images": SystemEntry("model.systems.images.system:IMAGES", ("images.promises",), "images.promises"),
     "heartbeats": SystemEntry(

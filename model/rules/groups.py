@@ -84,6 +84,7 @@ class DirectoryRules:
     startup_swap_ignores_offsets: bool = False
     promoted_log_stays_closed: bool = False
     duplicate_log_stops_start: bool = False
+    replaced_log_unmarked: bool = False
     reported_while_in_flight: bool = False
     second_reported_while_in_flight: bool = False
     alter_partition_ignores_directories: bool = False
@@ -303,6 +304,9 @@ class ControllerRules:
     sessions_by_contact: bool = False
     contacts_hashed_as_lists: bool = False
     takeover_hears_fenced_brokers: bool = False
+    unchanged_answered_at_once: bool = False
+    uncommitted_is_read: bool = False
+    uncommitted_outlives_takeover: bool = False
     metadata_version_range_required: bool = False
     factor_change_can_be_forbidden: bool = False
 
@@ -349,6 +353,7 @@ class HeartbeatRules:
     wait_and_delay_fill_session: bool = False
     wait_exceeds_session: bool = False
     queued_heartbeat_is_no_contact: bool = False
+    contact_waits_for_the_queue: bool = False
 
 
 @frozen(field_transformer=described("future-logs"))
@@ -361,5 +366,6 @@ class FutureLogRules:
     move_resumes_at_watermark: bool = False
     stale_future_log_resumed: bool = False
     second_move_pauses_again: bool = False
+    cancelled_move_stays_paused: bool = False
     epoch_pauses_again: bool = False
     future_log_uncut: bool = False

@@ -67,7 +67,7 @@ def _places(setting: Setting) -> list[Property]:
                       "assignment.offline-directory-leads-away")),
         always("candidates-complete", "every ISR or ELR member that serves its log has every committed record",
                lambda s: _complete(s, setting), "invariant 26; KAFKA-16234", ("failure-recreates-log",),
-               rules=("catchup.no-empty-log-for-a-hidden-one",
+               rules=("catchup.no-empty-log-for-a-hidden-one", "move.replaced-log-is-marked",
                       "startup.future-log-replaces-only-when-level")),
         always("assignment-settles", "a broker with nothing left to tell is assigned to where its replica is",
                lambda s: _settled(s, setting), "invariant 44; KIP-858",

@@ -38,7 +38,8 @@ def _levels(setting: Setting) -> list[Property]:
                rules=(_ASKED, "feature.activation-names-a-level")),
         step("voters-stay-registered", "the registration of a voter does not go", _stay, "KAFKA-20865; PR 23152",
              ("voters-may-be-unregistered",), rules=("feature.voters-stay-registered",)),
-        step("activation-ends-in-a-version", "once a controller is active the log names a level of metadata.version",
+        step("activation-ends-in-a-version", "once a controller is active the log names a level of metadata.version, "
+             "or it has begun a transaction that does",
              lambda t: any_of(t.after.level > NO_LEVEL, t.after.begun > NO_LEVEL) if t.action == "activate" else True,
              "KAFKA-20839; KIP-868", ("activation-writes-no-version", "aborted-level-counts"),
              rules=("feature.activation-names-a-level", "feature.aborted-level-is-none")),
@@ -47,6 +48,12 @@ def _levels(setting: Setting) -> list[Property]:
                ("dependency-unchecked", "downgrade-unchecked"),
                rules=("feature.elr-needs-its-level", "feature.downgrade-loses-nothing")),
     ]  # fmt: skip
+    if setting["transactions"]:
+        found.append(
+            recovers("begun-level-can-count", "a controller that is active can make a level of metadata.version count",
+                     lambda s: s.level > NO_LEVEL, "KIP-868", ("aborted-level-counts",),
+                     rules=("feature.aborted-level-is-none",), when=lambda s: s.active > NOBODY,
+                     by={"end_transaction": {}}))  # fmt: skip
     if setting["brokers"]:
         found += [
             always("brokers-support-levels", "each registered broker registered what supports the finalised levels",
@@ -60,18 +67,23 @@ def _levels(setting: Setting) -> list[Property]:
 
 def _upgrades(setting: Setting) -> list[Property]:
     ways: dict[str, dict[str, int]] = {"start": {}, "activate": {}}
+    asks: dict[str, dict[str, int]] = {"activate": {}, "register_controller": {}, "raise_level": {}}
     if not setting.rules.features.controllers_stay_registered:
-        ways["unregister_controller"] = {}
+        ways["unregister_controller"] = asks["unregister_controller"] = {}
     return [
         recovers("departed-can-be-unregistered", "once the level has a record for it, each controller that is no voter "
                  "can be unregistered", lambda s: all_of(*(any_of(c.voter, c.registered == NOT_REGISTERED)
                                                            for c in s.controllers)),
                  "KIP-1312", ("controllers-stay-registered",), rules=("feature.voters-stay-registered",),
                  when=lambda s: s.level >= UNREGISTERING, by=ways),
-        recovers("level-can-be-raised", "once each voter and each registered broker is of the newest release, the "
-                 "highest level can be finalised", lambda s: s.level == HIGHEST, "KAFKA-20295; KIP-1312",
-                 ("departed-controllers-asked",), rules=(_ASKED,), when=_all_newest,
-                 by={"activate": {}, "register_controller": {}, "raise_level": {}}),
+        recovers("first-level-can-be-left", "at the lowest level, once the voters alone run, and they and each "
+                 "registered broker support the next one, that can be finalised", lambda s: s.level > LOWEST,
+                 "KAFKA-20295; KIP-1312", ("departed-controllers-asked",), rules=(_ASKED,), when=_leaves_first,
+                 by=asks),
+        recovers("level-can-be-raised", "once the voters alone run, and they and each registered broker are of the "
+                 "newest release, the highest level can be finalised", lambda s: s.level == HIGHEST,
+                 "KAFKA-20295; KIP-1312", ("departed-controllers-asked+controllers-stay-registered",),
+                 rules=(_ASKED,), when=_all_newest, by=asks),
         recovers("newest-release-can-start", "at a level that the newest release supports, or with an empty log and "
                  "a bootstrap file of one, every controller can run it",
                  lambda s: all_of(*(all_of(c.up, c.release == NEWEST) for c in s.controllers)), "KAFKA-19192",
@@ -123,11 +135,19 @@ def _brokers(s: Features) -> Conjuncts:
     }
 
 
-def _all_newest(s: Features) -> Truth:
-    """Whether the log names a level, each voter runs the newest release, and no broker is registered with another."""
-    voters = (implies(node.voter, all_of(node.up, node.release == NEWEST)) for node in s.controllers)
-    brokers = (any_of(node.registered == NOT_REGISTERED, node.registered == NEWEST) for node in s.brokers)
+def _all_run(s: Features, release: Word) -> Truth:
+    """Whether the log names a level, the voters and nobody else run this release or a newer one, and so do brokers."""
+    voters = (choose(node.voter, all_of(node.up, node.release >= release), negate(node.up)) for node in s.controllers)
+    brokers = (any_of(node.registered == NOT_REGISTERED, node.registered >= release) for node in s.brokers)
     return all_of(negate(s.level == NO_LEVEL), *voters, *brokers)
+
+
+def _all_newest(s: Features) -> Truth:
+    return _all_run(s, NEWEST)
+
+
+def _leaves_first(s: Features) -> Truth:
+    return all_of(s.level == LOWEST, _all_run(s, 1))
 
 
 def _stay(t: Step) -> Conjuncts:
@@ -192,26 +212,36 @@ class HealingFeatures(Features):
 
 
 def healing(setting: Setting) -> Healing:
-    """A controller becomes active and ends what it has begun, controllers register, the highest level is asked for."""
-    ways: dict[str, Condition | None] = {"activate": None, "register_controller": None}
-    ended: dict[str, Condition | None] = {"end_transaction": None} if setting["transactions"] else {}
-    return {**ways, **ended, "raise_level": lambda state, level: level == HIGHEST}
+    """A controller becomes active and ends what it has begun, controllers register and are unregistered once they have
+    left, and higher levels are asked for.
+    """
+    ways: dict[str, Condition | None] = {"activate": None, "register_controller": None, "raise_level": None}
+    if setting["transactions"]:
+        ways["end_transaction"] = None
+    if not setting.rules.features.controllers_stay_registered:
+        ways["unregister_controller"] = lambda state, controller: negate(state.controller(controller).voter)
+    return ways
 
 
 def fairness(setting: Setting) -> list[Fairness]:
     """Each of these that can happen finally does."""
-    each = [weak_fairness(name, each=["controller"]) for name in ("activate", "register_controller")]
+    ways = healing(setting)
+    of_each = ("activate", "register_controller", "unregister_controller")
+    each = [weak_fairness(name, each=["controller"]) for name in of_each if name in ways]
     ended = [weak_fairness("end_transaction")] if setting["transactions"] else []
-    return [*each, *ended, weak_fairness("raise_level", having={"level": HIGHEST})]
+    return [*each, *ended, *(weak_fairness("raise_level", having={"level": level}) for level in (2, HIGHEST))]
 
 
 def liveness(setting: Setting) -> list[Property]:
-    """What finally comes about once operators only ask for the highest level."""
+    """What finally comes about once operators only ask for higher levels, and unregister who has left."""
+
+    def waits(s: Features) -> Truth:
+        return any_of(_leaves_first(s), all_of(_all_newest(s), s.level < HIGHEST))
+
     return [
-        leads_to("level-is-raised", "once each voter and each registered broker is of the newest release and stays so, "
-                 "the highest level is finalised", lambda s: all_of(s.faults_over, _all_newest(s)),
-                 lambda s: s.level == HIGHEST, "KAFKA-20295; KIP-1312", ("departed-controllers-asked",),
-                 rules=(_ASKED,)),
+        leads_to("level-is-raised", "once the voters alone run, and they and each registered broker support the next "
+                 "level and stay so, it is finalised, up to the highest", lambda s: all_of(s.faults_over, waits(s)),
+                 lambda s: negate(waits(s)), "KAFKA-20295; KIP-1312", ("departed-controllers-asked",), rules=(_ASKED,)),
     ]  # fmt: skip
 
 

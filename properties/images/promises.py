@@ -18,6 +18,11 @@ def properties(setting: Setting) -> list[Property]:
                "KAFKA-19383; KAFKA-18649",
                ("clear-elr-reads-old-image", "clear-elr-unhandled", "snapshot-keeps-deleted"),
                rules=(_CLEARED, "image.snapshot-is-joined-to-the-image")),
+        always("deleted-topic-stays-deleted", "after a batch the image of a broker has no topic that is deleted",
+               lambda s: {f"topic {n}": implies(all_of(_settled(s), image.exists), topic.exists)
+                          for n, (image, topic) in enumerate(zip(s.image, s.topics, strict=True))},
+               "KAFKA-19383", ("clear-elr-reads-old-image", "snapshot-keeps-deleted"),
+               rules=(_CLEARED, "image.snapshot-is-joined-to-the-image")),
         always("no-batch-fails", "every batch can be joined to the image", lambda s: negate(s.failed), "KAFKA-19497",
                ("deleted-topic-stays-created",), rules=("image.deletion-takes-a-topic-out",)),
         always("image-can-be-written", "an image says nothing that its metadata version cannot", _written,

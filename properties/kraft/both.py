@@ -13,14 +13,14 @@ from attrs import evolve
 
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, implies, negate, none_of
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
 from kraftcheck.model.systems.directories.state import OFFLINE
 from kraftcheck.model.systems.kraft.state import Kraft
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.properties.directories import assignment as placement
 from kraftcheck.properties.directories import disks
 from kraftcheck.properties.directories import loss as restarts
-from kraftcheck.properties.elections.outsiders import by_permission, needed_isr, only_when_allowed
+from kraftcheck.properties.elections.outsiders import ObservedStep, by_permission, needed_isr, only_when_allowed
 from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
 from kraftcheck.properties.replication import durability, loss
 
@@ -93,6 +93,9 @@ def properties(setting: Setting) -> list[Property]:
     if "shows-clean-return" in placed and not setting.rules.partition.every_restart_is_unclean:
         sentence = "a broker leads out of the ELR, and a record is acknowledged"
         listed.append(happens("shows-eligible-leader", sentence, _leads_again))
+    if setting["takeovers"]:
+        lost, sentence = ("lose_alter_partition", "lose_decision"), "a controller is deposed before it has committed"
+        listed.append(happens("shows-takeover", sentence, lambda t: t.action in lost))
     if setting["repairs"]:
         listed.append(happens("shows-repair", "a disk comes back with the only log of a record", _repaired))
     listed.append(
@@ -136,14 +139,23 @@ def _of_records(holds: Callable[[Replication, Truth], Conjuncts], setting: Setti
 def _losses(setting: Setting) -> list[Property]:
     """Who is let to lead from outside ISR and ELR, and what is lost by that."""
     return [
-        evolve(only_when_allowed(lambda t: by_permission(loss.change(_of_data(t))), CHECKED),
-               refuted_by=UNASKED),
+        evolve(only_when_allowed(lambda t: by_permission(_change(t)), CHECKED), refuted_by=UNASKED),
         always("loss-is-paid-for", f"{loss.PAID}, failed disks counted",
                lambda s: loss.paid_for(s.data, _excused(s, setting)), "KIP-966", UNASKED, rules=CHECKED),
         step("no-survivor-passed-over", loss.PASSED_OVER,
-             lambda t: loss.survivors_lead(_of_data(t), _excused(t.after, setting)), "KIP-966", UNASKED,
+             lambda t: loss.survivors_lead(_of_data(t), _change(t), _excused(t.after, setting)), "KIP-966", UNASKED,
              rules=CHECKED),
     ]  # fmt: skip
+
+
+def _change(t: Step) -> ObservedStep:
+    """A step as the controller sees it; who starts has lost its log, unless all of it was closed, and is there."""
+    found = loss.change(_of_data(t))
+    if t.action != "start":
+        return found
+    broker = t.arguments["broker"]
+    whole = restarts.closed(t.before.host(broker))
+    return evolve(found, lost=choose(whole, found.lost, found.lost.just(broker)))
 
 
 def _failed(s: Kraft, setting: Setting) -> Word:

@@ -47,7 +47,7 @@ def properties(setting: Setting) -> list[Property]:
                rules=CHECKED,
                rests_on=(("lemma-living-quorum", "lemma-elr-as-configured", "lemma-deaths-are-counted",
                           "lemma-controller-leader-in-isr"),)),
-        step("no-survivor-passed-over", PASSED_OVER, lambda t: survivors_lead(t, excused(t.after, setting)),
+        step("no-survivor-passed-over", PASSED_OVER, lambda t: survivors_lead(t, change(t), excused(t.after, setting)),
              "KIP-966", VARIANTS, rules=CHECKED),
         *_goals(setting),
     ]  # fmt: skip
@@ -158,15 +158,16 @@ def paid_for(s: Replication, excuse: Truth) -> Truth:
     return implies(negate(excuse), negate(s.lossy))
 
 
-def survivors_lead(t: Step, excuse: Truth) -> Conjuncts:
+def survivors_lead(t: Step, seen: ObservedStep, excuse: Truth) -> Conjuncts:
     """A new leader that runs has what was acknowledged; told from logs, and from who is in ISR and ELR before.
 
     Args:
         t: a step.
+        seen: the step as the controller sees it.
         excuse: whether records may be lost after it.
     """
     after: Replication = t.after
-    controller, seen = after.controller, change(t)
+    controller = after.controller
 
     def complete(b: Broker) -> Truth:
         return b.log.agrees(after.committed, after.acknowledged)

@@ -169,8 +169,14 @@ class Moves:
     @rule("move.promoted-log-serves", source="Partition.maybeReplaceCurrentWithFutureReplica; KIP-113",
           switches=("promoted-log-stays-closed",),
           says="A future log that has its new name serves the replica, whatever becomes of the old log.")  # fmt: skip
+    @rule("move.replaced-log-is-marked", source="LogManager.replaceCurrentWithFutureLog; KIP-113",
+          switches=("replaced-log-unmarked",),
+          says="A log is marked before the future log takes its name, and no start opens a marked log.")  # fmt: skip
     def tear(self, state: Placement, broker: Word) -> Placement:
-        """The disk of the old log fails after the future log was renamed, and before the old one is: both stay."""
+        """The disk of the old log fails after the future log was renamed, and before the old one is.
+
+        Both stay. An old log with a mark is as good as none: no start opens it, and the next one deletes it.
+        """
         rules, host = self.rules.directories, state.host(broker)
         source = host.current()
         old, promoted = host.disks.just(source), self.promote(state, broker).host(broker)
@@ -179,7 +185,8 @@ class Moves:
             after = evolve(after, logs=promoted.logs, whole=promoted.whole, future=NOTHING, copied=False)
         else:
             after = failing(promoted, source, rules, self.keeps_metadata)
-        after = evolve(after, logs=after.logs.plus(old), whole=after.whole.plus(host.whole.keep(old)))
+        if rules.duplicate_log_stops_start or rules.replaced_log_unmarked:
+            after = evolve(after, logs=after.logs.plus(old), whole=after.whole.plus(host.whole.keep(old)))
         return state.spend("failures").with_host(broker, after)
 
     def may_tear(self, state: Placement, broker: Word) -> Conjuncts:

@@ -154,8 +154,8 @@ class Copying(OfSetting[FutureLogRules]):
         future = state.future if self.rules.future_log_uncut else state.future.truncate(common(state.future, log))
         return choose(state.moving, self._fetching(evolve(after, future=future)), after)
 
-    @rule("future-log.pauses-cleaning-once", source="KAFKA-19458; PR 20082; KAFKA-16709; PR 15951",
-          switches=("second-move-pauses-again", "epoch-pauses-again"),
+    @rule("future-log.pauses-cleaning-once", source="KAFKA-19458; PR 20082; KAFKA-15082; KAFKA-16709; PR 15951",
+          switches=("second-move-pauses-again", "cancelled-move-stays-paused", "epoch-pauses-again"),
           says="The cleaning of a log that moves is paused once, and resumed when the move ends.")  # fmt: skip
     def _paused_by_epoch(self, state: FutureLogs) -> Word:
         """How often cleaning is paused after a new leader epoch."""
@@ -194,7 +194,8 @@ class Copying(OfSetting[FutureLogRules]):
 
     def cancel(self, state: FutureLogs) -> FutureLogs:
         """AlterReplicaLogDirs to the directory of the replica: the future log is deleted."""
-        return state.spend("moves").without_move()
+        after = state.spend("moves").without_move()
+        return evolve(after, paused=state.paused) if self.rules.cancelled_move_stays_paused else after
 
     def may_copy(self, state: FutureLogs) -> Conjuncts:
         """The fetcher has something to fetch, or an error to meet."""

@@ -81,13 +81,14 @@ class Beating(OfSetting[HeartbeatRules]):
             return session // 2, (session + 1) // 2
         return interval, interval
 
-    @rule("heartbeat.contact-is-counted-in-the-queue", switches=("queued-heartbeat-is-no-contact",),
-          source="KAFKA-15019; PR 13759; KAFKA-17793",
+    @rule("heartbeat.contact-is-counted-in-the-queue", source="KAFKA-15019; PR 13759; KAFKA-17793; PR 17502",
+          switches=("queued-heartbeat-is-no-contact", "contact-waits-for-the-queue"),
           says="A broker is heard of as soon as the controller has its heartbeat, however late that is processed.",
           )  # fmt: skip
     def heard(self, state: Heartbeats) -> Heartbeats:
         """A heartbeat has reached the queue of the controller."""
-        return state if self.rules.queued_heartbeat_is_no_contact else evolve(state, silence=0)
+        waits = self.rules.queued_heartbeat_is_no_contact or self.rules.contact_waits_for_the_queue
+        return state if waits else evolve(state, silence=0)
 
     def may_send(self, state: Heartbeats, lost: Word) -> Conjuncts:
         """The next heartbeat is due; it is not the second in a row that is lost."""
@@ -117,7 +118,10 @@ class Beating(OfSetting[HeartbeatRules]):
 
     def time_out(self, state: Heartbeats) -> Heartbeats:
         """The broker waits no longer, nor does the queue keep the heartbeat."""
-        return evolve(state, place=NONE, waited=0, delay=self.times()[1])
+        silence = state.silence
+        if self.rules.contact_waits_for_the_queue:
+            silence = choose(state.place == QUEUED, 0, silence)
+        return evolve(state, place=NONE, waited=0, delay=self.times()[1], silence=silence)
 
     def may_tick(self, state: Heartbeats) -> Conjuncts:
         """Nothing is due now."""

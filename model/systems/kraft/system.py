@@ -258,6 +258,7 @@ SCOPES = {
     "deletion": {**_BASE, "replication": 1, "elr": 1, "second": 1, "deletions": 1},
     "restarts": {**_BASE, "min-isr": 2, "elr": 1, "fences": 0, "clean-stops": 1},
     "repairs": {**_BASE, "replication": 1, "fences": 0, "repairs": 1, "reassignments": 1},
+    "takeovers": {**_BASE, "fences": 0, "moves": 1, "shrinks": 1, "takeovers": 1},
     "small": {**_BASE, "min-isr": 2, "elr": 1, "unclean-stops": 1, "loss": 1, "shrinks": 1},
 }
 

@@ -54,7 +54,7 @@ SIZES = {
     "finding": 10,
     "catalogue": 72,
     "sibling": 20,
-    "later": 39,
+    "later": 43,
 }
 """How many statements a reader of each document counts; the last two lists are ours, and may grow."""
 

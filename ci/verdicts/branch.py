@@ -400,7 +400,13 @@ def _answered(
         changed = build.changed()
         asking = _Asking(evolve(build, noted=Noted.of(Path(noted), changed)), flags["seed"])
         outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
-        outcome = evolve(outcome, changed=changed, unrun=asking.build.unrun(), stale=build.stale)
+        unrun = asking.build.unrun()
+        if not outcome.exit_code and any(one.is_gone and one.owner.startswith(DECIDING) for one in unrun):
+            released = evolve(asking, build=Build(build.like, noted=asking.build.noted))
+            for _ in released.rounds(parse(base)):  # what is not in the build any more runs there or nowhere
+                pass
+            unrun = asking.build.unrun()
+        outcome = evolve(outcome, changed=changed, unrun=unrun, stale=build.stale)
     for line in outcome.changes(build.like) if build.first else ():
         say([line])
     return outcome

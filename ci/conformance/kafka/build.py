@@ -170,7 +170,10 @@ class Build:
         return [*((part.path.name, part.digest) for part in self.first), *sorted(rest)]
 
     def changed(self) -> Set[str]:
-        """The names of its classes of Kafka's that are not, byte by byte, those of the release that completes it."""
+        """The names of its classes of Kafka's that are not, byte by byte, those of the release that completes it.
+
+        Those that a jar of the release has, and what comes in the place of it has not, are among them.
+        """
         paths, released = [Path(path) for path in jars(self.like).split(os.pathsep)], dict[str, int]()
         for path in paths:
             released |= Part(path, "", "").sums()
@@ -178,7 +181,10 @@ class Build:
         driven = [part.sums() for part in reversed(self.first) if part.artifact in modules
                   or not _MODULE.match(part.artifact) or not released.keys().isdisjoint(part.own)]  # fmt: skip
         own = dict(pair for sums in driven for pair in sums.items())  # the first copy counts
-        return {_name(member) for member, total in own.items() if released.get(member) != total}
+        given = {part.artifact for part in self.first}
+        gone = {name for path in paths if _artifact(path.name) in given for name in Part(path, "", "").own} - own.keys()
+        changed = {name for name, total in own.items() if released.get(name) != total}
+        return {_name(member) for member in changed | gone}
 
     def unrun(self) -> tuple[UnrunMethod, ...]:
         """The changed methods that its processes have not run, as far as they noted it."""

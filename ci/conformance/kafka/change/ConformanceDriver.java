@@ -45,7 +45,6 @@ public final class ConformanceDriver {
     /** Rows that one thread answers before it takes others. */
     static final int BLOCK = 1024;
     static final Uuid TOPIC = new Uuid(1, 1);
-    static final int[] NOBODY = {};
     static final PartitionChangeBuilder.Election[] ELECTIONS = {
         PartitionChangeBuilder.Election.ONLINE,
         PartitionChangeBuilder.Election.PREFERRED,
@@ -203,6 +202,10 @@ public final class ConformanceDriver {
         void maybeList(List<Integer> list, int slots) {
             put(list != null);
             list(list == null ? List.of() : list, slots);
+        }
+
+        void maybeDirectories(List<Uuid> directories, int slots) {
+            maybeList(directories == null ? null : boxed(numbers(directories.toArray(new Uuid[0]))), slots);
         }
 
         void maybeSet(List<Integer> list) {
@@ -391,9 +394,7 @@ public final class ConformanceDriver {
             found.put(record.leaderRecoveryState());
             found.maybeList(record.isr(), slots);
             found.maybeList(record.replicas(), slots);
-            found.put(record.directories() != null);
-            found.list(
-                record.directories() == null ? NOBODY : numbers(record.directories().toArray(new Uuid[0])), slots);
+            found.maybeDirectories(record.directories(), slots);
             found.maybeList(record.eligibleLeaderReplicas(), slots);
             found.put(record.lastKnownElr() != null);
             found.atMostOne(record.lastKnownElr() == null ? List.of() : record.lastKnownElr());
@@ -470,9 +471,7 @@ public final class ConformanceDriver {
             found.put(record.leaderRecoveryState());
             found.maybeList(places(record.isr(), ids), slots);
             found.maybeList(places(record.replicas(), ids), slots);
-            found.put(record.directories() != null);
-            found.list(
-                record.directories() == null ? NOBODY : numbers(record.directories().toArray(new Uuid[0])), slots);
+            found.maybeDirectories(record.directories(), slots);
             found.maybeList(places(record.eligibleLeaderReplicas(), ids), slots);
             found.maybeList(places(record.lastKnownElr(), ids), slots);
             found.maybeSet(places(record.removingReplicas(), ids));

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,9 +21,12 @@ import org.jacoco.core.analysis.ICounter;
 import org.jacoco.core.analysis.IMethodCoverage;
 import org.jacoco.core.tools.ExecFileLoader;
 import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.Handle;
+import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.tree.AbstractInsnNode;
 import org.objectweb.asm.tree.ClassNode;
 import org.objectweb.asm.tree.FieldInsnNode;
+import org.objectweb.asm.tree.FieldNode;
 import org.objectweb.asm.tree.IincInsnNode;
 import org.objectweb.asm.tree.IntInsnNode;
 import org.objectweb.asm.tree.InvokeDynamicInsnNode;
@@ -44,7 +48,9 @@ import org.objectweb.asm.tree.VarInsnNode;
  *
  * <p>Arguments: the file of what has run, the class path of the build, that of the release; names of classes on
  * standard input. For each changed method of which some changed line has not run: its class, its name, and these lines,
- * between tabs; line 0 stands for a method without numbers of lines.
+ * between tabs; line 0 stands for a method without numbers of lines. Lines of the release that are gone and that it has not
+ * run either come with a minus. A class that the release alone has has neither a method nor lines; where another thing than
+ * a method is changed the name is that of the thing, and it cannot run.
  */
 public final class Unrun {
     private static final long MOST = 25_000_000; // cells of a table of common code; beyond it all of a method is changed
@@ -67,34 +73,114 @@ public final class Unrun {
         byte[] own = bytes(name, build);
         byte[] other = bytes(name, release);
         if (own == null) {
+            print(name, "", List.of());
             return;
         }
+        ClassNode node = read(own);
+        ClassNode released = other == null ? null : read(other);
+        if (released != null) {
+            tellOfClass(name, node, released);
+        }
+        boolean madeByCompiler = (node.access & Opcodes.ACC_SYNTHETIC) != 0;
+        Map<String, IMethodCoverage> counted = counted(ran, own, name);
+        Map<String, IMethodCoverage> formerly = other == null ? Map.of() : counted(ran, other, name);
+        Map<String, Code> before = released == null ? Map.of() : codes(released);
+        Map<String, Code> after = codes(node);
+        for (Map.Entry<String, Code> entry : after.entrySet()) {
+            IMethodCoverage method = counted.get(entry.getKey());
+            Code code = entry.getValue();
+            Code former = before.get(entry.getKey());
+            if (before.values().stream().anyMatch(code::isSame)) {
+                continue;
+            }
+            if (method == null) { // what a compiler adds is not counted
+                if (madeByCompiler && former != null && !code.cases().containsAll(former.cases())) {
+                    print(name, code.name, List.of(0));
+                }
+                continue;
+            }
+            TreeSet<Integer> changed = code.changed(former);
+            Collection<Integer> left = unrun(method, code, changed);
+            print(name, code.name, left);
+            if (left == null && former != null && formerly.containsKey(entry.getKey())) {
+                print(name, code.name, negated(unrun(formerly.get(entry.getKey()), former, code.removed(former))));
+            }
+            for (int at : changed) {
+                String lambda = code.lambdas.get(at);
+                Code body = after.get(lambda);
+                if (counted.containsKey(lambda) && before.values().stream().anyMatch(body::isSame)) { // it is used in another's place
+                    print(name, body.name, unrun(counted.get(lambda), body, body.all()));
+                }
+            }
+        }
+        before.forEach((key, code) -> {
+            if (!after.containsKey(key) && formerly.containsKey(key) && after.values().stream().noneMatch(code::isSame)) {
+                print(name, code.name, negated(unrun(formerly.get(key), code, code.all())));
+            }
+        });
+    }
+
+    /** What has run of each method of a class. */
+    private static Map<String, IMethodCoverage> counted(ExecFileLoader ran, byte[] bytes, String name) throws IOException {
         CoverageBuilder found = new CoverageBuilder();
-        new Analyzer(ran.getExecutionDataStore(), found).analyzeClass(own, name);
+        new Analyzer(ran.getExecutionDataStore(), found).analyzeClass(bytes, name);
         Map<String, IMethodCoverage> counted = new HashMap<>();
         for (IClassCoverage one : found.getClasses()) {
             for (IMethodCoverage method : one.getMethods()) {
                 counted.put(method.getName() + method.getDesc(), method);
             }
         }
-        Map<String, Code> before = other == null ? Map.of() : codes(other);
-        for (Map.Entry<String, Code> entry : codes(own).entrySet()) {
-            IMethodCoverage method = counted.get(entry.getKey());
-            Code code = entry.getValue();
-            if (method == null || before.values().stream().anyMatch(code::isSame)) {
-                continue; // what a compiler adds is not counted
-            }
-            TreeSet<Integer> lines = new TreeSet<>();
-            for (int line : code.changed(before.get(entry.getKey()))) {
-                int status = line == 0 ? method.getInstructionCounter().getStatus() : method.getLine(line).getStatus();
-                if (status == ICounter.NOT_COVERED) {
-                    lines.add(line);
-                }
-            }
-            if (!lines.isEmpty()) {
-                System.out.println(name + "\t" + code.name + "\t" + String.join(",", lines.stream().map(String::valueOf).toList()));
+        return counted;
+    }
+
+    private static Collection<Integer> negated(Collection<Integer> lines) {
+        return lines == null ? null : lines.stream().map(line -> -line).toList();
+    }
+
+    /** Of some instructions the lines that have not run. */
+    private static TreeSet<Integer> unrun(IMethodCoverage method, Code code, TreeSet<Integer> places) {
+        TreeSet<Integer> lines = new TreeSet<>();
+        for (int line : places.stream().map(code.lines::get).toList()) {
+            int status = line == 0 ? method.getInstructionCounter().getStatus() : method.getLine(line).getStatus();
+            if (status == ICounter.NOT_COVERED) {
+                lines.add(line);
             }
         }
+        return lines.isEmpty() ? null : lines;
+    }
+
+    private static void print(String name, String what, Collection<Integer> lines) {
+        if (lines != null) {
+            System.out.println(name + "\t" + what + "\t" + String.join(",", lines.stream().map(String::valueOf).toList()));
+        }
+    }
+
+    /** What is inherited, and what threads see of fields and methods: no run of one thread shows it. */
+    private static void tellOfClass(String name, ClassNode own, ClassNode released) {
+        if (!own.superName.equals(released.superName) || !own.interfaces.containsAll(released.interfaces)) {
+            print(name, "parents", List.of(0));
+        }
+        Map<String, Integer> fields = new HashMap<>();
+        own.fields.forEach(field -> fields.put(field.name, field.access));
+        for (FieldNode field : released.fields) {
+            if ((field.access & ~fields.getOrDefault(field.name, -1) & Opcodes.ACC_VOLATILE) != 0) {
+                print(name, field.name, List.of(0));
+            }
+        }
+        Map<String, Integer> methods = new HashMap<>();
+        own.methods.forEach(method -> methods.put(method.name + method.desc, method.access));
+        for (MethodNode method : released.methods) {
+            int access = methods.getOrDefault(method.name + method.desc, -1);
+            if ((method.access & ~access & Opcodes.ACC_SYNCHRONIZED) != 0) {
+                print(name, method.name, List.of(0));
+            }
+        }
+    }
+
+    private static ClassNode read(byte[] bytes) {
+        ClassNode node = new ClassNode();
+        new ClassReader(bytes).accept(node, ClassReader.SKIP_FRAMES);
+        return node;
     }
 
     /** The bytes of a class, of the first entry of a class path that has it; null where none has. */
@@ -120,13 +206,18 @@ public final class Unrun {
         return null;
     }
 
-    private static Map<String, Code> codes(byte[] bytes) {
-        ClassNode node = new ClassNode();
-        new ClassReader(bytes).accept(node, ClassReader.SKIP_FRAMES);
+    private static Map<String, Code> codes(ClassNode node) {
         Map<String, Code> found = new LinkedHashMap<>();
+        Map<String, String> bodies = new HashMap<>(); // what each lambda does
+        for (MethodNode method : node.methods) {
+            if (method.name.startsWith("lambda$")) {
+                Code body = new Code(method, Map.of());
+                bodies.put(method.name + method.desc, body.texts + " " + body.handlers);
+            }
+        }
         for (MethodNode method : node.methods) {
             if (method.instructions.size() > 0) {
-                found.put(method.name + method.desc, new Code(method));
+                found.put(method.name + method.desc, new Code(method, bodies));
             }
         }
         return found;
@@ -136,12 +227,13 @@ public final class Unrun {
     private static final class Code {
         final String name;
         final String kind;
+        final Map<Integer, String> lambdas = new HashMap<>(); // those of its class, by the instruction that makes them
         final List<String> texts = new ArrayList<>();
         final List<Integer> lines = new ArrayList<>();
         final List<int[]> jumps = new ArrayList<>();
         final List<String> handlers = new ArrayList<>();
 
-        Code(MethodNode method) {
+        Code(MethodNode method, Map<String, String> bodies) {
             name = method.name;
             kind = plain(method.name) + method.desc + (method.access & ~0x20000);
             Map<LabelNode, Integer> places = new HashMap<>();
@@ -158,7 +250,15 @@ public final class Unrun {
                 if (one instanceof LineNumberNode number) {
                     line = number.line;
                 } else if (one.getOpcode() >= 0) {
-                    texts.add(text(one));
+                    if (one instanceof InvokeDynamicInsnNode made) {
+                        for (Object argument : made.bsmArgs) {
+                            String lambda = argument instanceof Handle of ? of.getName() + of.getDesc() : "";
+                            if (bodies.containsKey(lambda)) {
+                                lambdas.put(texts.size(), lambda);
+                            }
+                        }
+                    }
+                    texts.add(text(one) + bodies.getOrDefault(lambdas.getOrDefault(texts.size(), ""), ""));
                     lines.add(line);
                     jumps.add(targets(one).stream().mapToInt(places::get).toArray());
                 }
@@ -176,17 +276,47 @@ public final class Unrun {
             return alike;
         }
 
-        /** The lines of what is not in the other code, or is where something of it is not any more; all where it is none. */
+        /** The numbers that a table of a switch over an enum gives to constants; of other code all that it does. */
+        List<String> cases() {
+            List<String> found = new ArrayList<>();
+            for (int at = 3; at < texts.size(); at++) {
+                if (texts.get(at).startsWith(Opcodes.IASTORE + " ")) {
+                    found.add(String.join(" ", texts.subList(at - 3, at)));
+                }
+            }
+            return name.equals("<clinit>") ? found : texts;
+        }
+
+        /** All its instructions. */
+        TreeSet<Integer> all() {
+            TreeSet<Integer> found = new TreeSet<>();
+            for (int at = 0; at < lines.size(); at++) {
+                found.add(at);
+            }
+            return found;
+        }
+
+        /** What the other code has besides. */
+        TreeSet<Integer> removed(Code other) {
+            TreeSet<Integer> found = other.all();
+            int[] partner = partners(other);
+            for (int at = 0; partner != null && at < partner.length; at++) {
+                found.remove(partner[at]);
+            }
+            return found;
+        }
+
+        /** What is not in the other code, or is where something of it is not any more; all where it is none. */
         TreeSet<Integer> changed(Code other) {
             int[] partner = other == null ? null : partners(other);
             if (partner == null) {
-                return new TreeSet<>(lines);
+                return all();
             }
             TreeSet<Integer> found = new TreeSet<>();
             int next = 0; // of the other code
             for (int at = 0; at < texts.size(); at++) {
                 if (partner[at] < 0) {
-                    found.add(lines.get(at));
+                    found.add(at);
                     continue;
                 }
                 int[] own = jumps.get(at);
@@ -197,14 +327,14 @@ public final class Unrun {
                     moved |= own[to] < partner.length && partner[own[to]] >= 0 && partner[own[to]] != others[to];
                 }
                 if (moved) {
-                    found.add(lines.get(at));
+                    found.add(at);
                 }
                 next = partner[at] + 1;
             }
             if (next != other.texts.size() && !lines.isEmpty()) {
-                found.add(lines.get(lines.size() - 1));
+                found.add(lines.size() - 1);
             }
-            return found.isEmpty() ? new TreeSet<>(lines) : found; // only what it catches has changed
+            return found.isEmpty() ? all() : found; // only what it catches has changed
         }
 
         /** For each instruction that of the other code which it is, in a longest common sequence, or -1; null: too long. */

@@ -22,16 +22,25 @@ _MOST = 200  # classes that are named to the agent; of more it notes every class
 
 @frozen
 class UnrunMethod:
-    """A changed method of which some changed line has not run."""
+    """A changed method of which some changed line has not run; or what no line shows, see Unrun.java."""
 
     owner: str  # the name of its class
-    name: str
-    lines: tuple[int, ...]  # those of its changed lines that have not run; 0 where it was compiled without numbers
+    name: str  # empty for a class that the release alone has
+    # changed ones that have not run, 0 where they have no number; negative for those that are gone, and have not run in
+    # the release; none where the class is gone
+    lines: tuple[int, ...]
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the release alone has what has not run."""
+        return max(self.lines, default=-1) < 0
 
     def __str__(self) -> str:
         """As a reader looks for it."""
-        shown = [str(line) for line in self.lines if line]
-        simple = f"{self.owner.rpartition('.')[2]}.{self.name}"
+        shown = [str(abs(line)) for line in self.lines if line]
+        simple = ".".join(filter(None, (self.owner.rpartition(".")[2], self.name)))
+        if self.is_gone:
+            return f"{simple} ({' '.join(['gone', *shown])})"
         return f"{simple} (line{'s' * (len(shown) > 1)} {', '.join(shown)})" if shown else simple
 
 
@@ -84,8 +93,10 @@ class Noted:
         if told.returncode:
             reason = next((line for line in told.stderr.splitlines() if "Exception" in line), "it says no reason")
             raise Refusal(f"what has run of the changed classes cannot be told: {reason}")
-        rows = (line.split("\t") for line in told.stdout.splitlines())
-        return tuple(UnrunMethod(owner, name, tuple(map(int, lines.split(",")))) for owner, name, lines in rows)
+        rows = dict.fromkeys(tuple(line.split("\t")) for line in told.stdout.splitlines())
+        return tuple(
+            UnrunMethod(owner, name, tuple(map(int, filter(None, lines.split(","))))) for owner, name, lines in rows
+        )
 
 
 def _jars() -> list[str]:

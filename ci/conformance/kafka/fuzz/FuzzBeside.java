@@ -3,6 +3,7 @@ package org.apache.kafka.controller;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.nio.ByteBuffer;
 import java.util.AbstractMap.SimpleImmutableEntry;
 import java.util.ArrayList;
@@ -176,6 +177,7 @@ final class FuzzBeside {
         asked.askPartitions();
         asked.askBrokers();
         asked.askFeatures();
+        if (asked.names.isEmpty()) asked.askVersions();
         asked.askNamesakes();
         asked.askExpired(controller.clock);
         asked.askCluster(controller);
@@ -632,6 +634,17 @@ final class FuzzBeside {
                     ask("updateFeatures " + name + " " + level + " " + kind, () -> gained(
                         managers.features, "updateFeatures", Map.of(name, (short) level), Map.of(name, kind)));
                 }
+            }
+        }
+    }
+
+    /** What each metadata version allows of those that a cluster may have. */
+    private void askVersions() {
+        for (MetadataVersion version : MetadataVersion.VERSIONS) {
+            if (!version.isProduction()) continue;
+            for (Method method : MetadataVersion.class.getDeclaredMethods()) {
+                boolean asked = method.getParameterCount() == 0 && !Modifier.isStatic(method.getModifiers());
+                if (asked) ask(method.getName() + " of " + version, () -> call(version, method.getName()));
             }
         }
     }

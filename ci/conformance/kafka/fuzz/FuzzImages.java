@@ -3,10 +3,21 @@ package org.apache.kafka.controller;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metadata.AccessControlEntryRecord;
+import org.apache.kafka.common.metadata.ClientQuotaRecord;
+import org.apache.kafka.common.metadata.ClientQuotaRecord.EntityData;
+import org.apache.kafka.common.metadata.DelegationTokenRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
+import org.apache.kafka.common.metadata.ProducerIdsRecord;
 import org.apache.kafka.common.metadata.RegisterControllerRecord;
+import org.apache.kafka.common.metadata.RemoveAccessControlEntryRecord;
+import org.apache.kafka.common.metadata.RemoveDelegationTokenRecord;
+import org.apache.kafka.common.metadata.RemoveUserScramCredentialRecord;
+import org.apache.kafka.common.metadata.UserScramCredentialRecord;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.image.LocalReplicaChanges;
 import org.apache.kafka.image.MetadataDelta;
@@ -34,11 +45,17 @@ final class FuzzImages {
 
     /** Asks, and gives the records of the last snapshot. */
     List<ApiMessage> ask(List<ApiMessage> log) {
-        List<ApiMessage> records = new ArrayList<>(log);
+        List<ApiMessage> records = others();
+        Set<Class<?>> kinds = records.stream().map(Object::getClass).collect(Collectors.toSet());
+        records.addAll(log);
         RegisterControllerRecord controller = new RegisterControllerRecord().setControllerId(3).setIncarnationId(new Uuid(0, 3));
         controller.endPoints().add(new RegisterControllerRecord.ControllerEndpoint().setName("C").setHost("here").setPort(1));
         records.add(controller);
         records.addAll(FuzzBeside.fences(brokers));
+        records.addAll(List.of(
+            new RemoveAccessControlEntryRecord().setId(new Uuid(0, 1)), quota("u1").setRemove(true),
+            new RemoveUserScramCredentialRecord().setName("u1").setMechanism((byte) 1),
+            new RemoveDelegationTokenRecord().setTokenId("t1"), new ProducerIdsRecord().setNextProducerId(2000)));
         int size = records.size() / PARTS + 1;
         List<Integer> ends = new ArrayList<>(List.of(0));
         for (int from = 0, end; from < records.size(); from = end) {
@@ -61,7 +78,8 @@ final class FuzzImages {
             MetadataDelta read = new MetadataDelta.Builder().build();
             writer.records().forEach(record -> read.replay(record.message()));
             read.finishSnapshot();
-            return whole(read.apply(MetadataProvenance.EMPTY)).equals(whole(image));
+            MetadataImage again = read.apply(MetadataProvenance.EMPTY);
+            return whole(again).equals(whole(image)) + " " + rest(again).equals(rest(image));
         });
         beside.ask("image of a snapshot with less", () -> {
             MetadataDelta less = new MetadataDelta.Builder().setImage(image).build();
@@ -69,7 +87,33 @@ final class FuzzImages {
             less.finishSnapshot();
             return whole(less.apply(MetadataProvenance.EMPTY));
         });
-        return writer.records().stream().map(ApiMessageAndVersion::message).toList();
+        return writer.records().stream().map(ApiMessageAndVersion::message)
+            .filter(record -> !kinds.contains(record.getClass())).toList();
+    }
+
+    /** Records that no manager of the driver has: of producers, of who may do what, of quotas and of passwords. */
+    private static List<ApiMessage> others() {
+        List<ApiMessage> records = new ArrayList<>(List.of(new ProducerIdsRecord().setNextProducerId(1000)));
+        for (int n = 1; n < 3; n++) {
+            records.add(new AccessControlEntryRecord().setId(new Uuid(0, n)).setResourceType((byte) 2).setResourceName("foo")
+                .setPatternType((byte) (2 + n)).setPrincipal("User:u" + n).setHost("*").setOperation((byte) (2 + n))
+                .setPermissionType((byte) (1 + n)));
+            records.add(quota("u" + n));
+            records.add(new UserScramCredentialRecord().setName("u" + n).setMechanism((byte) n).setSalt(new byte[] {1})
+                .setStoredKey(new byte[] {2}).setServerKey(new byte[] {3}).setIterations(4096 + n));
+            records.add(new DelegationTokenRecord().setTokenId("t" + n).setOwner("User:u" + n).setRequester("User:u2")
+                .setRenewers(List.of("User:u1")).setIssueTimestamp(1).setMaxTimestamp(3).setExpirationTimestamp(n));
+        }
+        return records;
+    }
+
+    private static ClientQuotaRecord quota(String user) {
+        EntityData entity = new EntityData().setEntityType("user").setEntityName(user);
+        return new ClientQuotaRecord().setEntity(List.of(entity)).setKey("producer_byte_rate").setValue(9);
+    }
+
+    private static List<Object> rest(MetadataImage all) {
+        return List.of(all.producerIds(), all.acls(), all.clientQuotas(), all.scram(), all.delegationTokens());
     }
 
     /** Such records of one request come in the order of ids that are drawn, so that no part ends between two. */
@@ -109,6 +153,6 @@ final class FuzzImages {
         }
         all.configs().resourceData().forEach((of, set) -> configs.add(of + " " + new TreeMap<>(set.toMap())));
         return all.features() + " " + beside.text(all.topics().topicNameToIdView()) + " " + beside.text(all.cluster().brokers()) + " " + beside.text(all.cluster().controllers())
-            + " " + topics.stream().sorted().toList() + " " + configs.stream().sorted().toList();
+            + " " + topics.stream().sorted().toList() + " " + configs.stream().sorted().toList() + " " + rest(all);
     }
 }

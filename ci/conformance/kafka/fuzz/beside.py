@@ -85,7 +85,7 @@ def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQ
         Refusal: where jars, Java, Maven or the network are missing.
         DriverError: when a process ends before it is asked.
     """
-    both = (Build(build.like), build)
+    both = (Build(build.like, noted=build.noted), build)
     compared, answers, counts, first = 0, 0, Counter[str](), dict[str, tuple[str, str]]()
     with ExitStack() as stack, suppress(OutOfTime):
         for one in both:
@@ -101,7 +101,7 @@ def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQ
             compared, answers = compared + 1, answers + expected[-1].count("|") + 1
             counts.update(_kind(name) for name, *_ in found)
             for name, *texts in found:
-                first.setdefault(_kind(name), (_cut(texts[0]), _cut(texts[1])))
+                first.setdefault(_kind(name), _cut(*texts))
             if NO_ANSWER in actual[-1]:
                 break
     causes = tuple((name, count, *first[name]) for name, count in counts.most_common())
@@ -127,5 +127,10 @@ def _kind(name: str) -> str:
     return words[3 if words[0] == "refused" else 0]
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= WIDTH else f"{text[:WIDTH]}..."
+def _cut(one: str, other: str) -> tuple[str, str]:
+    """Two answers about where they begin to differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    differs = next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
+    at = max(0, differs - WIDTH // 2)
+    shown = ["..." * (at > 0) + text[at : at + WIDTH] + "..." * (len(text) > at + WIDTH) for text in (one, other)]
+    return shown[0], shown[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.fuzz.beside import beside_release, differences
+from kraftcheck.ci.conformance.kafka.fuzz.beside import WIDTH, _cut, beside_release, differences
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH, FuzzCounts, Played, fuzzed
 from kraftcheck.ci.conformance.kafka.jars import jars, known_versions
@@ -61,6 +61,8 @@ def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_
         ("emptied-executeRevert", "TimelineObject", "timeline", "reverted"),
         ("emptied-finishSnapshot", "ConfigurationsDelta", "image", "image"),
         ("emptied-write", "ConfigurationsImage", "image", "image"),
+        ("emptied-write", "AclsImage", "image", "image"),
+        ("later-isDirectoryAssignmentSupported", "MetadataVersion", "server/common", "isDirectoryAssignmentSupported"),
     ],
 )
 def test_what_a_log_would_show_later_is_noticed(
@@ -86,12 +88,30 @@ def test_an_unclean_cancel_is_noticed(tmp_path: Path) -> None:
     assert difference.exchanges[-1].kafka.startswith("ok NONE|change ")
 
 
+@pytest.mark.parametrize("version", one_in(6, known_versions()))
+def test_changed_bytes_of_a_release_are_noticed(version: str, tmp_path: Path) -> None:
+    """Classes of any release whose leaders are not looked for once a broker is unfenced answer otherwise than it."""
+    folder = changed(tmp_path, "emptied-handleBrokerUnfenced", "ReplicationControlManager", version=version)
+    plans = (drawn_plan(1, number, LENGTH) for number in range(40))
+    found = fuzzed(Build.of(str(folder), version), parse(f"kafka-{version}"), plans, FuzzCounts(), lambda: False)
+    last = next(found).exchanges[-1]
+    assert last.request.line.startswith("heartbeat ")
+    assert last.model.count("|change ") > last.kafka.count("|change ")
+
+
 def test_a_member_that_has_restarted_is_noticed(tmp_path: Path) -> None:
     """Classes that let into an ISR whoever has restarted since the leader saw it, whatever it lost, differ."""
     build = Build.of(str(changed(tmp_path, "taken-189", "ReplicationControlManager")), NEWEST)
     plans = (drawn_plan(1, number, LENGTH) for number in range(40))
     found = fuzzed(build, parse(f"kafka-{NEWEST}"), plans, FuzzCounts(), lambda: False)
     assert "INELIGIBLE_REPLICA" in next(found).exchanges[-1].model
+
+
+def test_answers_are_shown_where_they_differ() -> None:
+    """Of two long answers that begin alike the part is shown in which they are not."""
+    shown = _cut("a" * 900 + "b", "a" * 900 + "c" * 300)
+    assert [text.strip(".").lstrip("a") for text in shown] == ["b", "c" * (WIDTH // 2)]
+    assert _cut("a", "b") == ("a", "b")
 
 
 def test_sequences_that_differ_before_are_left_out() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.coverage.noted import Noted, UnrunMethod
 from kraftcheck.ci.conformance.kafka.drivers import CHECKS, DriverProcess
-from kraftcheck.ci.conformance.kafka.jars import jars
+from kraftcheck.ci.conformance.kafka.jars import jars, program
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.conformance.released import BUILDER, NEWEST, changed
 
@@ -33,6 +34,50 @@ def test_a_changed_line_that_has_not_run_is_named(tmp_path: Path) -> None:
 def test_a_class_as_released_has_nothing_to_run(tmp_path: Path) -> None:
     """Of a class whose bytes are those of the release no method is named, though none has run."""
     assert unrun(Path(jars(NEWEST).split(":")[0]), tmp_path) == ()
+
+
+CLASSES = """
+class Parent { void told() { } }
+class Heir extends Parent { void told() { System.out.println(1); } private void own() { } }
+class Threads { volatile int epoch; synchronized int next() { return 1; } }
+enum Kind { ADD, REMOVE, KEEP }
+class Switch { int of(Kind kind) { switch (kind) { case ADD: return 1; case REMOVE: return 2; default: return 3; } } }
+class Lambdas { Runnable one() { return () -> System.gc(); } Runnable two() { return () -> Thread.yield(); } }
+class Gone { void said() { } }
+class Same { int one() { Runnable same = () -> System.gc(); return 1; } }
+"""
+"""Classes of a release: a file of its own."""
+
+
+def compiled(folder: Path, text: str) -> Path:
+    """A folder with classes."""
+    folder.mkdir()
+    (folder / "All.java").write_text(text)
+    subprocess.run([program("javac"), "-d", str(folder), str(folder / "All.java")], check=True)
+    return folder
+
+
+@pytest.mark.xdist_group("kafka")
+def test_what_no_line_shows_is_named(tmp_path: Path) -> None:
+    """What is gone, what threads see, who inherits, the labels of a switch and the places of lambdas: each is named."""
+    changes = {
+        " void told() { System.out.println(1); } private void own() { }": "", "volatile ": "", "synchronized ": "",
+        "case ADD: return 1; case REMOVE: return 2;": "case REMOVE: return 1; case ADD: return 2;",
+        "System.gc(); } Runnable two() { return () -> Thread.yield()":
+            "Thread.yield(); } Runnable two() { return () -> System.gc()",
+        "class Gone { void said() { } }": "", "class Switch {": "class Switch extends Parent {",
+    }  # fmt: skip
+    text = CLASSES
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    release, build = compiled(tmp_path / "release", CLASSES), compiled(tmp_path / "build", text)
+    names = [path.stem for path in release.glob("*.class")]
+    found = [str(one) for one in Noted.of(tmp_path, names).unrun(str(build), str(release))]
+    assert {one.partition(" ")[0] for one in found} == {
+        "Gone", "Heir.told", "Heir.own", "Threads.epoch", "Threads.next", "Switch.parents", "Switch.<init>",
+        "Switch$1.<clinit>", "Lambdas.one", "Lambdas.two", "Lambdas.lambda$one$0", "Lambdas.lambda$two$1"}  # fmt: skip
+    assert {"Gone (gone)", "Heir.told (gone 3)", "Heir.own (gone 3)"} <= {*found}
+    assert Noted.of(tmp_path, names).unrun(str(release), str(release)) == ()
 
 
 @pytest.mark.xdist_group("kafka")

@@ -15,8 +15,8 @@ import org.objectweb.asm.Type;
  * ConfigurationControlManager whose updateFeatures takes a word besides, `CLASS OUT torn` one whose answers need not be
  * written together, `CLASS OUT oldest` a PartitionChangeBuilder whose records are of the oldest version, and
  * `CLASS OUT emptied-METHOD` one whose method of this name, which gives nothing back, does nothing; `first-METHOD` one
- * whose loop comes to the first only, `without-METHOD` one that calls no setter of this name, and `taken-N` one whose
- * condition of this number is always as it has to be for the jump.
+ * whose loop comes to the first only, `without-METHOD` one that calls no setter of this name, `taken-N` one whose
+ * condition of this number is always as it has to be for the jump, and `later-METHOD` one that takes a later version.
  * A mutant negates one condition, swaps an addition and a subtraction, or 0 and 1.
  */
 public final class ClassChanges {
@@ -126,6 +126,12 @@ public final class ClassChanges {
                         super.visitInsn(opcode == Opcodes.IFNE ? Opcodes.ICONST_1 : Opcodes.ICONST_0);
                     }
                     super.visitJumpInsn(chosen(opcode), again && change.equals("first-" + name) ? end : label);
+                }
+
+                @Override
+                public void visitFieldInsn(int opcode, String owner, String field, String type) {
+                    boolean later = change.equals("later-" + name) && field.startsWith("IBP_");
+                    super.visitFieldInsn(opcode, owner, later ? "IBP_4_0_IV0" : field, type);
                 }
 
                 @Override

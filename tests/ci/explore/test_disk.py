@@ -129,10 +129,13 @@ def test_too_little_memory_is_incomplete(tmp_path: Path) -> None:
     ["tests.toys:HASTY --scope 3", "tests.shared.capped:CAPPED --strict", "tests.shared.shelf:UNSAID",
      "tests.toys:VALVE --scope bound --max-depth 3", "tests.toys:VALVE", "tests.toys:VALVE --scope bound",
      "tests.ci.spark.test_spark_backward:WAYS",
-     "elections --scope tiny --rules kafka-3.9 --property leader-active --property isr-within-replicas"],
+     "elections --scope tiny --rules kafka-3.9 --property leader-active --property isr-within-replicas",
+     "fair-future-logs --scope tiny", "fair-broker-ids --scope tiny --rules kafka-4.4.0",
+     *(pytest.param(f"{system} --scope tiny --rules kafka-4.4.0", marks=pytest.mark.slow)
+       for system in ("features", "directories", "fair-directories", "healing-features", "fair-elections"))],
 )  # fmt: skip
 def test_the_command_finds_what_native_finds(words: str, tmp_path: Path) -> None:
-    """Counts, verdicts, trace lengths, coverage and exit code are those of the native engine; memory is named."""
+    """Counts, all of a property but its trace, coverage and exit code are the native engine's; memory is named."""
     native = kraftcheck("explore", *words.split(), "--json", "-", "--quiet")
     ran = kraftcheck("explore", *words.split(), "--handover", 0, "--engine", "disk", "--out", tmp_path / "out",
                      "--json", "-", "--quiet")  # fmt: skip

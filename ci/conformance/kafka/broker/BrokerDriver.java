@@ -3,7 +3,13 @@ package org.apache.kafka.server;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.controller.Activation;
+import org.apache.kafka.image.writer.ImageWriterOptions;
+import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.server.common.MetadataVersion;
 
 /**
  * Asks the classes of a broker what they do with directories that fail and replicas that move.
@@ -34,7 +40,7 @@ public final class BrokerDriver {
     static Map<String, Boolean> answers() throws Exception {
         if (ANSWERS.isEmpty()) {
             for (Cases cases : List.<Cases>of(Heartbeats::run, Assignments::run, Moves::run, Logs::run,
-                    BrokerDriver::activations)) {
+                    BrokerDriver::activations, BrokerDriver::snapshots)) {
                 cases.run();
             }
         }
@@ -48,6 +54,24 @@ public final class BrokerDriver {
         require(before.aborts() && within.aborts(), "the transaction is aborted");
         show("transaction-without-level-is-begun-anew", before.names());
         show("aborted-level-is-not-written-again", !within.names());
+    }
+
+    /** A partition that a member of the ELR alone could lead, as of a snapshot that is written with ELR on, or off. */
+    private static void snapshots() {
+        PartitionRegistration on = read(true);
+        require(on.elr.length == 1 && on.lastKnownElr.length == 1, "with ELR on it is read as it was");
+        PartitionRegistration off = read(false);
+        show("snapshot-without-elr-drops-it", off.isr.length + off.elr.length + off.lastKnownElr.length == 0);
+    }
+
+    private static PartitionRegistration read(boolean elr) {
+        PartitionRegistration partition = new PartitionRegistration.Builder().setReplicas(new int[] {0, 1})
+            .setDirectories(new Uuid[] {new Uuid(7, 1), new Uuid(7, 2)}).setIsr(new int[] {}).setElr(new int[] {0})
+            .setLastKnownElr(new int[] {0}).setLeader(-1).setLeaderRecoveryState(LeaderRecoveryState.RECOVERED)
+            .setLeaderEpoch(1).setPartitionEpoch(1).build();
+        ImageWriterOptions options = new ImageWriterOptions.Builder(MetadataVersion.latestProduction())
+            .setEligibleLeaderReplicasEnabled(elr).build();
+        return new PartitionRegistration((PartitionRecord) partition.toRecord(new Uuid(1, 1), 0, options).message());
     }
 
     static void show(String name, boolean answer) {

@@ -62,9 +62,10 @@ from kraftcheck.solvers.traces.render import lines
 
 DECIDING = tuple(
     f"org.apache.kafka.{name}."
-    for name in ("controller", "image", "metadata", "common.metadata", "timeline", "server.common")
-)
-"""How the names of the classes begin that a controller decides with, and by which brokers apply what it wrote."""
+    for name in ("controller", "image", "metadata", "common.metadata", "timeline", "server", "queue", "deferred",
+                 "raft", "snapshot")
+)  # fmt: skip
+"""How the names of the classes begin that a controller consists of, and by which brokers apply what it wrote."""
 
 MOST_NAMED = 5  # how many methods are named that nobody asked
 
@@ -238,7 +239,7 @@ class _Outcome:
     def changes(self, like: str) -> Iterator[str]:
         """What it changes, and what of that no question ran."""
         if not self.changed:
-            yield f"no class is another than that of {like}"
+            yield f"no class that a controller stands on is another than that of {like}"
         else:
             unrun = sorted(self.unrun, key=lambda one: (not one.owner.startswith(DECIDING), one.owner, one.name))
             more = f" and {len(unrun) - MOST_NAMED} more" * (len(unrun) > MOST_NAMED)
@@ -399,6 +400,7 @@ def _answered(
     with tempfile.TemporaryDirectory(prefix="kraftcheck-classes-") as noted:
         changed = build.changed()
         asking = _Asking(evolve(build, noted=Noted.of(Path(noted), changed)), flags["seed"])
+        asking.build.unrun()  # what cannot be read is refused before anything is asked
         outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
         unrun = asking.build.unrun()
         if not outcome.exit_code and any(one.is_gone and one.owner.startswith(DECIDING) for one in unrun):

@@ -237,6 +237,9 @@ class Build:
                      for release in known_versions()}  # fmt: skip
             of = max(alike, key=lambda release: (alike[release], release == self.like))
             text.append(f"  as released in {of}: {len(self.first) - len(changed)} of {len(self.first)} jars")
+        modules = {_artifact(name) for name in listed(self.like, CONTROLLER)}
+        unasked = [part.path.name for part in changed if _MODULE.match(part.artifact) and part.artifact not in modules]
+        text += [f"  not asked, for no controller stands on it: {name}" for name in unasked]
         text += [f"  warning: {self.stale}"] if self.stale else []
         if _VERSION.fullmatch(self.name):
             text.append(f"  warning: no digest of Kafka {self} is listed; what Maven fetched is trusted")

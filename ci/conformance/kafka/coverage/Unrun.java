@@ -9,9 +9,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.jar.JarFile;
 import org.jacoco.core.analysis.Analyzer;
@@ -137,12 +139,12 @@ public final class Unrun {
         return lines == null ? null : lines.stream().map(line -> -line).toList();
     }
 
-    /** Of some instructions the lines that have not run. */
+    /** Of some instructions the lines of which something has not run. */
     private static TreeSet<Integer> unrun(IMethodCoverage method, Code code, TreeSet<Integer> places) {
         TreeSet<Integer> lines = new TreeSet<>();
         for (int line : places.stream().map(code.lines::get).toList()) {
-            int status = line == 0 ? method.getInstructionCounter().getStatus() : method.getLine(line).getStatus();
-            if (status == ICounter.NOT_COVERED) {
+            ICounter counter = line == 0 ? method.getInstructionCounter() : method.getLine(line).getInstructionCounter();
+            if (line == 0 ? counter.getCoveredCount() == 0 : counter.getMissedCount() > 0) {
                 lines.add(line);
             }
         }
@@ -229,6 +231,7 @@ public final class Unrun {
         final String kind;
         final Map<Integer, String> lambdas = new HashMap<>(); // those of its class, by the instruction that makes them
         final List<String> texts = new ArrayList<>();
+        final List<String> plain = new ArrayList<>(); // the same without what lambdas do
         final List<Integer> lines = new ArrayList<>();
         final List<int[]> jumps = new ArrayList<>();
         final List<String> handlers = new ArrayList<>();
@@ -258,6 +261,7 @@ public final class Unrun {
                             }
                         }
                     }
+                    plain.add(text(one));
                     texts.add(text(one) + bodies.getOrDefault(lambdas.getOrDefault(texts.size(), ""), ""));
                     lines.add(line);
                     jumps.add(targets(one).stream().mapToInt(places::get).toArray());
@@ -296,13 +300,18 @@ public final class Unrun {
             return found;
         }
 
-        /** What the other code has besides. */
+        /** What the other code has besides, and this one nowhere; a lambda that does another thing is still one. */
         TreeSet<Integer> removed(Code other) {
             TreeSet<Integer> found = other.all();
+            Set<String> added = new HashSet<>();
             int[] partner = partners(other);
             for (int at = 0; partner != null && at < partner.length; at++) {
+                if (partner[at] < 0) {
+                    added.add(plain.get(at));
+                }
                 found.remove(partner[at]);
             }
+            found.removeIf(at -> added.contains(other.plain.get(at)));
             return found;
         }
 

@@ -289,7 +289,9 @@ final class FuzzBeside {
         }
         if (value instanceof ApiError error) return error.error().name();
         if (value instanceof ResultOrError<?> one) return one.isError() ? text(one.error()) : text(one.result());
-        if (value instanceof ApiMessageAndVersion record) return record.message() + " of version " + record.version();
+        if (value instanceof ApiMessageAndVersion record) {
+            return record.message() + " of version " + record.version() + reread(record.message(), record.version());
+        }
         if (value instanceof ApiMessage told) return told + reread(told, told.highestSupportedVersion());
         if (value instanceof Map<?, ?> map) return ordered(map.entrySet().iterator());
         if (value instanceof Map.Entry<?, ?> entry) return text(entry.getKey()) + ":" + text(entry.getValue());
@@ -549,7 +551,7 @@ final class FuzzBeside {
     private static List<ImageWriterOptions> options(List<String> lost) throws ReflectiveOperationException {
         List<ImageWriterOptions> all = new ArrayList<>();
         List<MetadataVersion> versions = List.of(MetadataVersion.VERSIONS);
-        for (int at : new int[] {0, versions.size() / 3, 2 * versions.size() / 3, versions.size() - 1}) {
+        for (int at : new int[] {0, versions.size() / 3, versions.size() / 2, 2 * versions.size() / 3, versions.size() - 1}) {
             ImageWriterOptions.Builder one = writer(versions.get(at));
             one.setMetadataVersion(versions.get(at)).setLossHandler(loss -> lost.add(loss.loss()));
             try {

@@ -81,12 +81,14 @@ def test_a_folder_of_jars_comes_first(tmp_path: Path, version: str, like: str) -
 
 @pytest.mark.usefixtures("completed")
 def test_the_digests_of_what_is_driven_are_said(tmp_path: Path) -> None:
-    """Each jar of one's own is named with its SHA-256."""
+    """Each jar of one's own is named with its SHA-256, and one that no controller stands on as not asked."""
     path = jar(tmp_path / "kafka-server-common-4.4.0.jar", "org/apache/kafka/timeline/Snapshot.class")
     lines = Build.of(str(path)).lines()
     assert lines[0] == f"Kafka {path}, completed by 4.4.0"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert lines[1:] == [f"  sha256 {digest} {path.name}", "  what it does not have is of 4.4.0"]
+    server = jar(tmp_path / "kafka-server-4.4.0.jar", "org/apache/kafka/server/Main.class")
+    assert f"  not asked, for no controller stands on it: {server.name}" in Build.of(f"{path},{server}").lines()
 
 
 @pytest.mark.usefixtures("completed")

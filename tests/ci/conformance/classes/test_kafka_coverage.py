@@ -81,6 +81,18 @@ def test_what_no_line_shows_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.xdist_group("kafka")
+def test_a_line_that_has_run_in_part_is_named(tmp_path: Path) -> None:
+    """Of a line that gives one of two values only one was asked for: the other is another, and the line has not run."""
+    text = (
+        "class Half { static int of(int n) { return n < 2 ? n : 7; } public static void main(String[] a) { of(1); } }"
+    )
+    release, build = compiled(tmp_path / "release", text), compiled(tmp_path / "build", text.replace("7", "8"))
+    notes = Noted.of(tmp_path, ["Half"])
+    subprocess.run([program("java"), *notes.options(), "-cp", str(build), "Half"], check=True)
+    assert [str(one) for one in notes.unrun(str(build), str(release))] == ["Half.of (line 1)"]
+
+
+@pytest.mark.xdist_group("kafka")
 def test_a_process_that_loads_a_class_has_not_run_it(tmp_path: Path) -> None:
     """The notes of a process that is asked nothing name each changed method still."""
     path = changed(tmp_path, "101")

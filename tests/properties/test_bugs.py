@@ -125,16 +125,6 @@ def test_every_entry_of_the_catalogue_has_a_row_or_a_reason() -> None:
             assert bug.variant in covered[int(cited[1])].variants, f"entry {cited[1]} lacks {bug.variant}"
 
 
-def test_an_entry_that_a_page_leaves_out_has_its_reason_in_the_table() -> None:
-    """What the system's page says is left out of replication is no row of the matrix, and has a reason."""
-    page = (ROOT / "docs" / "explanation" / "systems" / "replication.md").read_text(encoding="utf-8")
-    left_out = {int(number) for number in re.findall(r"^\| (\d+) \(KAFKA-", page, re.MULTILINE)}
-    reasons = {int(one.id.split()[1]) for one in CATALOGUE if one.reason}
-    assert left_out
-    assert left_out <= reasons
-    assert not left_out & {int(cited[1]) for bug in BUGS if (cited := NUMBER.match(bug.entry))}
-
-
 def test_the_catalogue_of_controller_and_directories_is_covered() -> None:
     """Entries 12-14, 25-32, 44 and 46-48, X1 to X7, B7, B8 and B12 to B16 each have a row, of at least 35."""
     entries = [bug.entry for bug in BUGS]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,10 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, jars, known_versions, program
-from kraftcheck.ci.logs.releases import HIGHEST, NEWEST_LEVELS, OLDER_CHOICES, OLDER_LEVELS, line_of, rules_of
+from kraftcheck.ci.logs.releases import HIGHEST, NEWEST_LEVELS, line_of, rules_of
 from kraftcheck.model.rules.ruleset import RELEASES
 from tests.shared.captures import ELR, batches, json_lines, replay_log, with_data
 from tests.shared.commands import kraftcheck
-from tests.shared.places import DOCS
 
 NEWEST = known_versions()[-1]
 
@@ -74,27 +72,6 @@ def test_the_oldest_line_that_supports_a_level_is_taken(level: int | None, prese
 def test_what_a_level_leaves_open_is_said(level: int | None, notes: list[str]) -> None:
     """Several releases, an unknown level and no level are said; one release needs no words."""
     assert line_of(level).notes() == notes
-
-
-def release_of(level: int) -> str:
-    """The release before 3.9 whose newest metadata version this is."""
-    return next(release for release, top in OLDER_LEVELS.items() if top == level)
-
-
-def test_the_documentation_names_the_rule_set_of_every_level() -> None:
-    """Each row of the table for readers has the levels, the releases and the rule set that are taken."""
-    text = (DOCS / "how-to" / "replay.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| [^|]* \| ((?:to )?\d+(?:(?:, | to )\d+)?) \| ([^|]*) \| `([^`]*)` \|$", text, re.MULTILINE)
-    last = 20
-    for levels, releases, preset in rows:
-        for level in range(last + 1, int(levels.split()[-1]) + 1):
-            assert line_of(level).preset == preset
-            assert level == 21 or ", ".join(line_of(level).releases) == releases
-        last = int(levels.split()[-1])
-    assert last == HIGHEST
-    older = re.findall(r"^\| to (3\.\d) \| (`.*) \|$", text, re.MULTILINE)
-    listed = {name: release for release, names in older for name in re.findall(r"`([a-z-]+)`", names)}
-    assert listed == {name: release_of(top) for name, top in OLDER_CHOICES.items()}
 
 
 def with_controller_of(level: int) -> list[Any]:

@@ -45,6 +45,7 @@ class Bound:
         proven_to: largest value that provers accept; None: as `hi`. Proofs are not limited by packing.
         freed_by: a bound that says, where it is not 0, or ANY if it can be, that this one bounds nothing.
         takes_any: whether provers take ANY.
+        at_most: a bound that it may not exceed; empty: none.
     """
 
     name: str = field(validator=readable)
@@ -54,6 +55,7 @@ class Bound:
     proven_to: int | None = None
     freed_by: str = ""
     takes_any: bool = False
+    at_most: str = ""
 
     def largest(self, proof: bool) -> int:
         """The largest value accepted."""
@@ -546,5 +548,10 @@ class System:
         for key in [key for key in overrides or {} if key in unused]:
             by = f"{declared[key].freed_by} = {spelled(values[declared[key].freed_by])}"
             raise ScopeError(f"{self.name}: {key} bounds nothing with {by}; leave out --{key}")
+        for key, value in values.items():
+            most = declared[key].at_most
+            if most and key not in unused and value > values[most]:
+                more = f"{key} = {spelled(value)} is more than {most} = {spelled(values[most])}"
+                raise ScopeError(f"{self.name}: {more}; lower --{key} or raise --{most}")
         rules = self.rules() if rules is None and isinstance(self.rules, type) else rules
         return Setting(name, values, rules, unused, {bound.name: bound.lo for bound in self.bounds})

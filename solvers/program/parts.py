@@ -239,6 +239,8 @@ def ask(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = 
         return question()
     except (UntraceableRule, LayoutError, RuleError):
         raise
+    except system.ScopeError as error:
+        raise SystemFault(f"{what.partition(':')[0]}: {one_line(error)}") from error
     except RAISED as error:
         line = place_of(error)
         at = line_of(rule) if line is None else f" ({line})"

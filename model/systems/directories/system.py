@@ -373,7 +373,15 @@ _MANY = 1000  # what proofs take where exploration takes a few
 BOUNDS = (
     Bound("brokers", 1, 3, "number of brokers", proven_to=5, takes_any=True),
     Bound("directories", 1, 3, "log directories of each broker"),
-    Bound("replication", 1, 3, "replicas at the start, on the first brokers", proven_to=5, freed_by="brokers"),
+    Bound(
+        "replication",
+        1,
+        3,
+        "replicas at the start, on the first brokers",
+        proven_to=5,
+        freed_by="brokers",
+        at_most="brokers",
+    ),
     Bound("elr", 0, 1, "whether ELR is on"),
     Bound("metadata-slot", 0, 1, "whether the first directory has the metadata log too, as by default"),
     Bound("start", 0, 2, "0: a new partition; 1: brokers leaving ZooKeeper mode; 2: no directory on file yet"),

@@ -125,7 +125,7 @@ LEGEND = Legend(
 
 BOUNDS = (
     Bound("brokers", 2, 3, "number of brokers"),
-    Bound("replication", 1, 3, "largest replication factor"),
+    Bound("replication", 1, 3, "largest replication factor", at_most="brokers"),
     Bound("reassignment", 0, 1, "whether replicas may be reassigned (0: fixed, replication factor exact)"),
     Bound("batches", 1, 2, "batches that may wait to be committed; the last may be decided by the first"),
     Bound("directories", 1, 1, "for the controller: each broker has one log directory"),

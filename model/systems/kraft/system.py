@@ -235,7 +235,8 @@ _OWN = (
     Bound("moves", 0, 2, "budget: moves between directories of a broker, and their cancellations"),
     Bound("copies", 0, 1, "budget: abandoned assignment requests of which a copy arrives later"),
     Bound("second", 0, 2, "replicas of a second partition, whose records are left out; 0: there is none"),
-    Bound("deletions", 0, 1, "budget: deletions of the second partition"),
+    Bound("min-isr", 1, 5, "min.insync.replicas at the start", at_most="brokers"),
+    Bound("deletions", 0, 1, "budget: deletions of the second partition", at_most="second"),
     Bound("repairs", 0, 2, "budget: disks that come back with what was on them"),
     Bound("reassignments", 0, 2, "budget: reassignments to other brokers"),
 )

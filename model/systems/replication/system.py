@@ -185,12 +185,10 @@ def _start(setting: Setting) -> Elections:
     """
     brokers, factor, minimum = setting["brokers"], setting["replication"], setting["min-isr"]
     members = setting["initial-isr"] or factor
-    if not minimum <= factor <= brokers:
-        raise ScopeError(
-            f"replication: min-isr {minimum} must be at most replication {factor}, and that at most brokers {brokers}"
-        )
-    if not minimum <= members <= factor:
-        raise ScopeError(f"replication: initial-isr {members} must be from min-isr {minimum} to replication {factor}")
+    if not minimum <= factor <= brokers:  # where a bound is lowered to see what that saves
+        raise ScopeError(f"min-isr = {minimum}, replication = {factor} and brokers = {brokers} do not rise")
+    if members < minimum:
+        raise ScopeError(f"initial-isr = {members} is less than min-isr = {minimum}; raise --initial-isr")
     starts = elections.initial(setting)
     found = next(s for s in starts if s.min_insync_replicas == minimum and s.replicas.size() == factor)
     elr_enabled = bool(setting["elr"]) and setting.rules.partition.elr_available
@@ -344,8 +342,8 @@ Parameters = Mapping[str, Sequence[Any]]
 
 BOUNDS = (
     Bound("brokers", 2, 5, "number of brokers", takes_any=True),
-    Bound("replication", 1, 5, "replication factor at the start", freed_by="brokers"),
-    Bound("min-isr", 1, 5, "min.insync.replicas at the start", freed_by="brokers"),
+    Bound("replication", 1, 5, "replication factor at the start", freed_by="brokers", at_most="brokers"),
+    Bound("min-isr", 1, 5, "min.insync.replicas at the start", freed_by="brokers", at_most="replication"),
     Bound("elr", 0, 1, "whether ELR is on"),
     Bound("epochs", 1, 14, "largest leader epoch", freed_by="unbounded"),
     Bound(
@@ -365,7 +363,12 @@ BOUNDS = (
     Bound("unclean-elections", 0, 2, "budget: unclean elections on request"),
     Bound("config-changes", 0, 2, "budget: changes of min.insync.replicas"),
     Bound(
-        "initial-isr", 0, 5, "members of the ISR at the start, the first replicas; 0: every replica", freed_by="brokers"
+        "initial-isr",
+        0,
+        5,
+        "members of the ISR at the start, the first replicas; 0: every replica",
+        freed_by="brokers",
+        at_most="replication",
     ),
     Bound("late-replies", 0, 1, "budget: replies to fetches that arrive late", proven_to=0),
     Bound("takeovers", 0, 1, "whether another controller may take over before a decision is committed"),

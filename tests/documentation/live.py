@@ -27,7 +27,8 @@ The exit code is 0 where the finding is shown and 23 where it is not. Nightly te
 Each broker and controller is a process of its own, on one machine with Linux and OpenJDK 17; no node is both. A broker
 has two log directories. Nodes are formatted by `kafka-storage format` with the newest metadata.version of the release.
 There is no TLS, and producers write with acks=all. Each scenario names its nodes, its features, and what it sets
-otherwise than this table; all else is as by default, and so unclean elections are off.
+otherwise than this table; producers are not idempotent, since one would wait for a node that stands still, and their
+records are told apart by their values. All else is as by default, and so unclean elections are off.
 
 """
 

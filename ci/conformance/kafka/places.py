@@ -68,7 +68,8 @@ def _place(name: str, path: str, named: str, argument: str = "") -> str:
     _, jar, member = _classes(path)[owner]
     shown = _javap(jar, member.removesuffix(".class"))
     source = _SOURCE.search(shown)
-    assert source is not None, member
+    if source is None:
+        raise LookupError(f"{owner} does not say which file it is of")
     of = _JAR.match(Path(jar).name) or (_JAR.match(Path(_classes(named)[owner][1]).name) if named else None)
     module = (of and of["module"]) or "core"
     path = f"{module}/src/main/{_LANGUAGES[Path(source[1]).suffix]}/{Path(member).parent}/{source[1]}"

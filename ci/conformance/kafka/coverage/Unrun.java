@@ -144,7 +144,7 @@ public final class Unrun {
         TreeSet<Integer> lines = new TreeSet<>();
         for (int line : places.stream().map(code.lines::get).toList()) {
             ICounter counter = line == 0 ? method.getInstructionCounter() : method.getLine(line).getInstructionCounter();
-            if (line == 0 ? counter.getCoveredCount() == 0 : counter.getMissedCount() > 0) {
+            if (counter.getMissedCount() > 0) {
                 lines.add(line);
             }
         }

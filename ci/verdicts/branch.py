@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,7 @@ class _Outcome:
     unrun: tuple[UnrunMethod, ...] = ()  # of their changed methods those of which no question ran some changed line
     untold: str = ""  # what nothing asked tells from the mend that the build is said to be; empty where it is told
     stale: str = ""  # what to do about sources that are newer than what is built; empty where none are
+    beyond: tuple[str, ...] = ()  # the classes that do another thing, and are not of the place of the mend
 
     @property
     def differs_beside(self) -> bool:
@@ -203,7 +205,7 @@ class _Outcome:
         code = self._of_promises()
         if self.differs_beside and code in (0, EXIT_VACUOUS, EXIT_INCOMPLETE):
             return NON_CONFORMANT
-        return code or (EXIT_VACUOUS if self.is_not_asked or self.stale else 0)
+        return code or (EXIT_VACUOUS if self.is_not_asked or self.stale or self.beyond else 0)
 
     @property
     def is_not_asked(self) -> bool:
@@ -234,6 +236,7 @@ class _Outcome:
                 "executed": self.images.executed, "differing": self.images.differing},
             "compared": {name: found.document() for name, found in self.compared.items()},
             "changed": sorted(self.changed), "not_asked": [asdict(one) for one in self.unrun], "stale": self.stale,
+            "beyond": list(self.beyond),
         }  # fmt: skip
 
     def changes(self, like: str) -> Iterator[str]:
@@ -328,8 +331,8 @@ def branch_command(
     Exit codes: 0 it decides as its release, or breaks no promise that the release keeps; else of
     what it breaks: 12, 11 a deadlock, 13 recovery or liveness; 23 it differs, and no rule set is it,
     or what no rule is of differs, or with --mends it is another than that mend; 21 no explored
-    system asks for what differs, or no question ran a line that it changes; 20 the time was
-    over before all was asked; 2 bad input.
+    system asks for what differs, or no question ran a line that it changes, or with --mends it
+    changes a class beside the place of the mend; 20 the time was over before all was asked; 2 bad input.
 
     \b
     Examples:
@@ -365,6 +368,7 @@ class _Mend:
 
     name: str  # the rule set of the release with it alone
     parts: tuple[str, ...]  # with all of it but one choice, for each choice of several
+    place: str  # Kafka's classes and methods that are mended
 
     @classmethod
     def of(cls, finding: str, base: str) -> _Mend:
@@ -376,7 +380,12 @@ class _Mend:
             raise Refusal(f"--mends: {finding} is mended by {', '.join(beyond)} too, of which no question to the "
                           f"controller's classes tells; kraftcheck findings {finding} shows what does")  # fmt: skip
         less = {without(base, [one for one in switches if one != left]) for left in switches}
-        return cls(mended(finding, base), tuple(sorted(less - {base, mended(finding, base)})))
+        return cls(mended(finding, base), tuple(sorted(less - {base, mended(finding, base)})), BY_ID[finding].source)
+
+    def beyond(self, classes: Iterable[str]) -> list[str]:
+        """Those of some changed classes that are not of the place of the mend: what asks for them may not tell all."""
+        outer = (name.rpartition(".")[2].partition("$")[0] for name in classes)
+        return sorted({name for name in outer if not re.search(rf"\b{name}\b", self.place)})
 
     def untold(self, asking: _Asking, naming: Naming | None, witnesses: Sequence[Witness]) -> str | None:
         """A rule set that nothing asked tells from it: one without it, or with a part; None where the time was over."""
@@ -408,7 +417,8 @@ def _answered(
             for _ in released.rounds(parse(base)):  # what is not in the build any more runs there or nowhere
                 pass
             unrun = asking.build.unrun()
-        outcome = evolve(outcome, changed=changed, unrun=unrun, stale=build.stale)
+        beyond = () if wanted is None else tuple(wanted.beyond(asking.build.differing()))
+        outcome = evolve(outcome, changed=changed, unrun=unrun, stale=build.stale, beyond=beyond)
     for line in outcome.changes(build.like) if build.first else ():
         say([line])
     return outcome
@@ -515,4 +525,9 @@ def _beside_words(outcome: _Outcome) -> str:
         said += f"; {outcome.beside.differing:,} answers beside the rules are not its release's"
     if outcome.images is not None and outcome.images.differing:
         said += f"; {outcome.images.differing:,} steps of images are not its release's"
+    if outcome.beyond:
+        shown = ", ".join(outcome.beyond[:MOST_NAMED]) + (
+            f" and {more} more" if (more := len(outcome.beyond) - MOST_NAMED) > 0 else ""
+        )
+        said += f"; beside the place of the mend it changes {shown}"
     return said

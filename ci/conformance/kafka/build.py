@@ -190,6 +190,10 @@ class Build:
         """The changed methods that its processes have not run, as far as they noted it."""
         return () if self.noted is None else self.noted.unrun(self.class_path(), jars(self.like))
 
+    def differing(self) -> list[str]:
+        """The changed classes that do another thing than those of the release; none where nothing is noted."""
+        return [] if self.noted is None else self.noted.differing(self.class_path(), jars(self.like))
+
     def java(self) -> int:
         """The oldest Java that can run what comes first, by the version of a class of each part."""
         heads = [part.bytes_of(part.classes[0])[:8] for part in self.first if part.classes]

@@ -312,6 +312,22 @@ def test_half_a_mend_is_no_mend(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (ran.code, "does not tell it from" in ran.out) == (code, code == 20)
 
 
+def test_a_mend_changes_no_class_beside_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that is a mend in all that is asked passes only where it changes classes that the finding names."""
+    folder = str(Path(jars(NEWEST).split(os.pathsep)[0]).parent)
+    answers = [(FullAnswer(9, 1, [Agreeing()]), [""])] * 2
+    monkeypatch.setattr(branch._Asking, "rounds", lambda asking, rules: iter(answers))
+    monkeypatch.setattr(branch._Asking, "beside", lambda asking, rules: None)
+    monkeypatch.setattr(branch._Asking, "whole", lambda asking, name: FullAnswer(9, name != MEND, []))
+    inner, other = "controller.PartitionChangeBuilder$ElectionResult", "timeline.SnapshotRegistry"
+    for names, code in (((inner,), 0), ((inner, other), 21)):
+        classes = [f"org.apache.kafka.{name}" for name in names]
+        monkeypatch.setattr(branch.Build, "differing", lambda build, classes=classes: classes)
+        ran = kraftcheck("branch", folder, "--mends", "ghost-elr-member", "--quiet")
+        last = "; beside the place of the mend it changes SnapshotRegistry (exit 21)"
+        assert (ran.code, ran.out.splitlines()[-1].endswith(last)) == (code, code == 21)
+
+
 def test_a_mend_is_that_of_a_defect_which_the_release_has() -> None:
     """A finding that there is not, one that the release does not have, and one of brokers are refused in a line."""
     base = f"kafka-{NEWEST}"

@@ -52,7 +52,7 @@ import org.objectweb.asm.tree.VarInsnNode;
  * standard input. For each changed method of which some changed line has not run: its class, its name, and these lines,
  * between tabs; line 0 stands for a method without numbers of lines. Lines of the release that are gone and that it has not
  * run either come with a minus. A class that the release alone has has neither a method nor lines; where another thing than
- * a method is changed the name is that of the thing, and it cannot run.
+ * a method is changed the name is that of the thing, and it cannot run. A class of which any code differs has a row with "=".
  */
 public final class Unrun {
     private static final long MOST = 25_000_000; // cells of a table of common code; beyond it all of a method is changed
@@ -95,6 +95,7 @@ public final class Unrun {
             if (before.values().stream().anyMatch(code::isSame)) {
                 continue;
             }
+            print(name, "=", List.of());
             if (method == null) { // what a compiler adds is not counted
                 if (madeByCompiler && former != null && !code.cases().containsAll(former.cases())) {
                     print(name, code.name, List.of(0));
@@ -116,6 +117,9 @@ public final class Unrun {
             }
         }
         before.forEach((key, code) -> {
+            if (after.values().stream().noneMatch(code::isSame)) {
+                print(name, "=", List.of());
+            }
             if (!after.containsKey(key) && formerly.containsKey(key) && after.values().stream().noneMatch(code::isSame)) {
                 print(name, code.name, negated(unrun(formerly.get(key), code, code.all())));
             }

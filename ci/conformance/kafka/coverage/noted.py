@@ -17,6 +17,7 @@ from kraftcheck.ci.conformance.kafka.jars import COVERAGE, SHORT_RUN, any_jars, 
 from kraftcheck.ci.terminal.refusal import Refusal
 
 _TOOL = Path(__file__).with_name("Unrun.java")
+_DIFFERS = "="  # in the place of a method: some code of the class differs
 _MOST = 200  # classes that are named to the agent; of more it notes every class of Kafka's
 
 
@@ -84,8 +85,18 @@ class Noted:
         Raises:
             Refusal: where a class cannot be read, as one of a Java that JaCoCo does not know.
         """
+        rows = [row for row in self._rows(build, release) if row[1] != _DIFFERS]
+        return tuple(
+            UnrunMethod(owner, name, tuple(map(int, filter(None, lines.split(","))))) for owner, name, lines in rows
+        )
+
+    def differing(self, build: str, release: str) -> list[str]:
+        """The changed classes that do another thing, and not only lie otherwise in their files; raises as `unrun`."""
+        return sorted({row[0] for row in self._rows(build, release)})
+
+    def _rows(self, build: str, release: str) -> list[tuple[str, ...]]:
         if not self.classes:
-            return ()
+            return []
         path = os.pathsep.join(one for one in _jars() if "agent" not in one)
         command = [program("java"), *SHORT_RUN, "-cp", path, str(_TOOL), str(self._ran), build, release]
         text = "".join(f"{name}\n" for name in self.classes)
@@ -93,10 +104,7 @@ class Noted:
         if told.returncode:
             reason = next((line for line in told.stderr.splitlines() if "Exception" in line), "it says no reason")
             raise Refusal(f"what has run of the changed classes cannot be told: {reason}")
-        rows = dict.fromkeys(tuple(line.split("\t")) for line in told.stdout.splitlines())
-        return tuple(
-            UnrunMethod(owner, name, tuple(map(int, filter(None, lines.split(","))))) for owner, name, lines in rows
-        )
+        return [*dict.fromkeys(tuple(line.split("\t")) for line in told.stdout.splitlines())]
 
 
 def _jars() -> list[str]:

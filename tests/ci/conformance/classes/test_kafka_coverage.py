@@ -31,6 +31,12 @@ def test_a_changed_line_that_has_not_run_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.xdist_group("kafka")
+def test_a_class_of_which_code_differs_is_told(tmp_path: Path) -> None:
+    """A changed class does another thing than the released one; the released one does not."""
+    for path, told in ((changed(tmp_path, "101"), [OWNER]), (Path(jars(NEWEST).split(":")[0]), [])):
+        assert Noted.of(tmp_path, [OWNER]).differing(f"{path}:{jars(NEWEST)}", jars(NEWEST)) == told
+
+
 def test_a_class_as_released_has_nothing_to_run(tmp_path: Path) -> None:
     """Of a class whose bytes are those of the release no method is named, though none has run."""
     assert unrun(Path(jars(NEWEST).split(":")[0]), tmp_path) == ()

@@ -253,7 +253,7 @@ def test_a_lost_state_exits_13_and_says_what_never_comes(tmp_path: Path) -> None
     ran = kraftcheck(*VALVE, "--property", "opens-by-itself", "--json", tmp_path / "told.json")
     assert (ran.code, ran.last) == (13, "1 refuted, 1 holds (exit 13)")
     assert "never again: nothing that can follow by open satisfies it (all 1 state checked on ints)" in ran.out
-    assert "searched backward in 2 rounds" in ran.out
+    assert re.search(r"searched backward in \d+ rounds?, ", ran.out)
     told = json.loads((tmp_path / "told.json").read_text())
     (found, _) = told["properties"]
     assert (found["kind"], found["verdict"], found["depth"]) == ("recovers", "refuted", 2)

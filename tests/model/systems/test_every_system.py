@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 from collections.abc import Callable
 from functools import cache
@@ -23,14 +22,12 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import SCOPES as ELECTIONS_SCOPES
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.hypothesis.strategies import moves, reachable, states
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
 from tests.shared.explored import agree_with_ints, values_of
-from tests.shared.places import DOCS
 from tests.shared.samples import few
 
 Bounds = dict[str, int]
@@ -122,64 +119,6 @@ def test_machine_code_agrees_with_ints(name: str, scope: str, rules: str, every:
     sample = list(explore(program, budget, clock=time.perf_counter).states())[::every]
     assert len(sample) > 50
     agree_with_ints(program, few(sample))
-
-
-MULTI = "kip-decisions-one-by-one-decision-write-unconditional"
-
-
-def cells_of(system: str, heading: str) -> list[list[str]]:
-    """The rows of the table of promises on a system's page."""
-    page = (DOCS / "explanation" / "systems" / f"{system}.md").read_text(encoding="utf-8")
-    lines = page.split(heading)[1].split("\n\n")[0].splitlines()
-    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
-
-
-@pytest.mark.parametrize(("system", "rules", "promises"), [
-    ("zk-controller", ("kip", MULTI, "fixed"), 15), ("zk-jbod", ("kip",), 12),
-])  # fmt: skip
-def test_a_page_tells_the_shortest_lengths(system: str, rules: tuple[str, ...], promises: int) -> None:
-    """The table of promises has the lengths of the expected verdicts, the shortest of all scopes; mended, none."""
-    table = cells_of(system, "| promise | property |")[2:]
-    assert len(table) == promises
-    for _, claim, *cells in table:
-        for named, cell in zip(rules, cells, strict=True):
-            rows = [odd for row, odd in EXPECTED.items() if (row[0], row[2]) == (system, named)]
-            lengths = [int(odd[claim].removeprefix("refuted ")) for odd in rows if claim in odd]
-            assert cell == (f"broken in {min(lengths)}" if lengths else "kept"), (claim, named)
-    fixed = {row[1]: odd for row, odd in EXPECTED.items() if (row[0], row[2]) == (system, "fixed")}
-    assert (fixed.keys(), any(fixed.values())) == (SYSTEMS[system].scopes.keys(), False)
-
-
-def test_the_page_of_unclean_recovery_tells_each_length() -> None:
-    """Its table of broken promises has a column for each scope, and the mended rules break none."""
-    head, _, *table = cells_of("unclean-recovery", "| promise |")
-    broken = {row[1]: odd for row, odd in EXPECTED.items() if row[0] == "unclean-recovery" and row[2] == "kip"}
-    assert head == list(broken) == list(SYSTEMS["unclean-recovery"].scopes)
-    assert {claim for claim, *_ in table} == {claim for odd in broken.values() for claim in odd}
-    for claim, *cells in table:
-        assert cells == [odd.get(claim, "-").removeprefix("refuted ") for odd in broken.values()], claim
-    assert not any(EXPECTED["unclean-recovery", scope, "fixed"] for scope in broken)
-
-
-def lengths(scope: str, promise: str) -> str:
-    """A cell of the table of broker ids, from the expected verdicts."""
-    plain, short = (
-        re.sub("refuted ", "", EXPECTED["broker-ids", scope, rules].get(promise, "-"))
-        for rules in ("kip", "kip-identity-by-elimination")
-    )
-    alone = promise in ("no-fresh-id-beside-a-missing-one", "ambiguity-stops") or plain == short == "-"
-    return plain if alone else f"{plain}, without b) {short}"
-
-
-def test_the_page_of_broker_ids_tells_each_length() -> None:
-    """The table of broken promises has the lengths of the expected verdicts."""
-    promises = (
-        "ids-unique", "id-stays-with-its-disk", "restart-gets-its-id", "lost-disk-gets-its-id",
-        "no-fresh-id-beside-a-missing-one", "ambiguity-stops", "live-host-recorded",
-    )  # fmt: skip
-    for promise, (_, *cells) in zip(promises, cells_of("broker-ids", "| promise |")[2:], strict=True):
-        for scope, cell in zip(("tiny", "newcomer", "renames", "shared", "sessions"), cells, strict=True):
-            assert cell == lengths(scope, promise), (promise, scope)
 
 
 ELECTIONS = SYSTEMS["elections"]

@@ -90,13 +90,13 @@ def test_an_unclean_cancel_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", one_in(6, known_versions()))
 def test_changed_bytes_of_a_release_are_noticed(version: str, tmp_path: Path) -> None:
-    """Classes of any release whose leaders are not looked for once a broker is unfenced answer otherwise than it."""
+    """Classes of any release that do nothing once a broker is unfenced write fewer records than it."""
     folder = changed(tmp_path, "emptied-handleBrokerUnfenced", "ReplicationControlManager", version=version)
     plans = (drawn_plan(1, number, LENGTH) for number in range(40))
     found = fuzzed(Build.of(str(folder), version), parse(f"kafka-{version}"), plans, FuzzCounts(), lambda: False)
     last = next(found).exchanges[-1]
     assert last.request.line.startswith("heartbeat ")
-    assert last.model.count("|change ") > last.kafka.count("|change ")
+    assert last.model.count("|") > last.kafka.count("|")
 
 
 def test_a_member_that_has_restarted_is_noticed(tmp_path: Path) -> None:

@@ -85,4 +85,4 @@ def test_spark_submit_runs_the_same_job(tmp_path: Path) -> None:
     assert ran.returncode == native.code, ran.stderr[-2000:]
     assert counts(json.loads((tmp_path / "told.json").read_text())) == counts(native.document())
     assert CommitLog(tmp_path / "out").commits()[-1].last
-    assert re.search(r"WARN kraftcheck: Spark 4\S* on local\[1\]", (tmp_path / "out" / "spark.log").read_text())
+    assert re.search(r"Spark 4\S* on local\[1\]", (tmp_path / "out" / "spark.log").read_text())

@@ -200,23 +200,30 @@ def register_stop(stop: Stop) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def called_on(stop: threading.Event, act: Callable[[], object]) -> Iterator[None]:
-    """Call `act` in another thread once the flag is set meanwhile."""
+def beside(watch: Callable[[threading.Event], object]) -> Iterator[None]:
+    """Let a thread watch meanwhile; its event says that it need no longer."""
     over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.1):
-            if stop.is_set():
-                act()
-                return
-
-    watcher = threading.Thread(target=watch, name="watch", daemon=True)
+    watcher = threading.Thread(target=watch, args=(over,), name="watch", daemon=True)
     watcher.start()
     try:
         yield
     finally:
         over.set()
         watcher.join()
+
+
+@contextlib.contextmanager
+def called_on(stop: threading.Event, act: Callable[[], object]) -> Iterator[None]:
+    """Call `act` in another thread once the flag is set meanwhile."""
+
+    def watch(over: threading.Event) -> None:
+        while not over.wait(0.1):
+            if stop.is_set():
+                act()
+                return
+
+    with beside(watch):
+        yield
 
 
 def end_children() -> None:

@@ -68,7 +68,7 @@ DECIDING = tuple(
 )  # fmt: skip
 """How the names of the classes begin that a controller consists of, and by which brokers apply what it wrote."""
 
-MOST_NAMED = 5  # how many methods are named that nobody asked
+MOST_NAMED = 5  # how many methods or classes are named
 
 DOCUMENT_VERSION = 1  # version of the JSON document
 
@@ -245,9 +245,8 @@ class _Outcome:
             yield f"no class that a controller stands on is another than that of {like}"
         else:
             unrun = sorted(self.unrun, key=lambda one: (not one.owner.startswith(DECIDING), one.owner, one.name))
-            more = f" and {len(unrun) - MOST_NAMED} more" * (len(unrun) > MOST_NAMED)
-            named = f"; no question ran {', '.join(map(str, unrun[:MOST_NAMED]))}{more}" if unrun else ", all of it run"
-            yield f"classes that are not those of {like}: {len(self.changed)}{named}"
+            told = f"; no question ran {_first_of(unrun)}" if unrun else ", all of it run"
+            yield f"classes that are not those of {like}: {len(self.changed)}{told}"
 
     def runs(self, build: Build, said: str, code: int) -> Iterator[JudgedRun]:
         """For the reports: what its rules promise; a promise that the release does not keep either is expected so.
@@ -409,7 +408,7 @@ def _answered(
     with tempfile.TemporaryDirectory(prefix="kraftcheck-classes-") as noted:
         changed = build.changed()
         asking = _Asking(evolve(build, noted=Noted.of(Path(noted), changed)), flags["seed"])
-        asking.build.unrun()  # what cannot be read is refused before anything is asked
+        differing = asking.build.differing()  # what cannot be read is refused before anything is asked
         outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
         unrun = asking.build.unrun()
         if not outcome.exit_code and any(one.is_gone and one.owner.startswith(DECIDING) for one in unrun):
@@ -417,7 +416,7 @@ def _answered(
             for _ in released.rounds(parse(base)):  # what is not in the build any more runs there or nowhere
                 pass
             unrun = asking.build.unrun()
-        beyond = () if wanted is None else tuple(wanted.beyond(asking.build.differing()))
+        beyond = () if wanted is None else tuple(wanted.beyond(differing))
         outcome = evolve(outcome, changed=changed, unrun=unrun, stale=build.stale, beyond=beyond)
     for line in outcome.changes(build.like) if build.first else ():
         say([line])
@@ -526,8 +525,11 @@ def _beside_words(outcome: _Outcome) -> str:
     if outcome.images is not None and outcome.images.differing:
         said += f"; {outcome.images.differing:,} steps of images are not its release's"
     if outcome.beyond:
-        shown = ", ".join(outcome.beyond[:MOST_NAMED]) + (
-            f" and {more} more" if (more := len(outcome.beyond) - MOST_NAMED) > 0 else ""
-        )
-        said += f"; beside the place of the mend it changes {shown}"
+        said += f"; beside the place of the mend it changes {_first_of(outcome.beyond)}"
     return said
+
+
+def _first_of(those: Sequence[object]) -> str:
+    """The names of a few, and how many there are besides."""
+    more = f" and {len(those) - MOST_NAMED} more" * (len(those) > MOST_NAMED)
+    return f"{', '.join(map(str, those[:MOST_NAMED]))}{more}"

@@ -369,3 +369,7 @@ class FutureLogRules:
     cancelled_move_stays_paused: bool = False
     epoch_pauses_again: bool = False
     future_log_uncut: bool = False
+
+
+CONTROLLER_GROUPS = (PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules)
+"""The groups that a system asks whose controller is whole."""

@@ -102,9 +102,7 @@ _RELEASED = (
 )  # fmt: skip
 _IN_ORDER = ("3.9", "4.0", "4.1", *_RELEASED)
 NEWEST = f"kafka-{_RELEASED[-1]}"  # the newest release that is known
-MENDED = (
-    f"{NEWEST}-mended"  # the newest release with the mend of every finding, and of each defect others have reported
-)
+MENDED = f"{NEWEST}-mended"  # the newest release with every finding mended, and what others have reported
 KNOWN = "it is known"  # what the reason of a choice says that is a defect which others have reported
 
 _NAMES = (

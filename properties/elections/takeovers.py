@@ -40,9 +40,7 @@ def _aborts(t: Step) -> Truth:
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
     """What makes the promises inductive under the right rules."""
-    return (
-        always("lemma-told-is-committed", "nobody is told of what is not committed", _told),
-    )  # fmt: skip
+    return (always("lemma-told-is-committed", "nobody is told of what is not committed", _told),)
 
 
 def _told(s: Takeovers) -> Truth:

@@ -150,21 +150,21 @@ class Record:
 
     def by(self, finding: str, release: str) -> Iterator[tuple[Cell, Steps]]:
         """What a finding of a release breaks alone, in each scope."""
-        for cause in causes(release):
-            if cause.name == finding:
-                for row in self.broken:
-                    if row.release == release:
-                        steps = dict(self.alone.get((put_back([cause]), row.system, row.scope), {}))
-                        steps |= {claim: row.refuted[claim] for claim, by in row.together.items() if [*by] == [finding]}
-                        if steps:
-                            yield (row.system, row.scope), steps
+        own = [put_back([cause]) for cause in causes(release) if cause.name == finding]
+        for row in self._of_release(release) if own else ():
+            steps = {claim: row.refuted[claim] for claim, by in row.together.items() if [*by] == [finding]}
+            if steps := {**self.alone.get((own[0], row.system, row.scope), {}), **steps}:
+                yield (row.system, row.scope), steps
 
     def with_others(self, finding: str, release: str) -> Iterator[tuple[Cell, str, list[str]]]:
         """The properties of each scope that a finding of a release breaks together with others, and these."""
-        for row in self.broken:
-            for claim, names in row.together.items() if row.release == release else ():
+        for row in self._of_release(release):
+            for claim, names in row.together.items():
                 if finding in names and len(names) > 1:
                     yield (row.system, row.scope), claim, [name for name in names if name != finding]
+
+    def _of_release(self, release: str) -> Iterator[Broken]:
+        return (row for row in self.broken if row.release == release)
 
 
 def _is_explained(found: Collection[Cause], claim: str, together: bool) -> bool:

@@ -105,8 +105,8 @@ def run(build: Build, driver: str, place: Path = PLACE) -> dict[str, str]:
 
 def main(builds: Sequence[str]) -> int:
     """Write every test anew; or run them on a build, where the exit code is 1 if one fails."""
-    for build in builds:
-        outcomes = {name: said for driver in (TOUR, BROKER) for name, said in run(Build(build), driver).items()}
+    if builds:
+        outcomes = {name: said for driver in (TOUR, BROKER) for name, said in run(Build(builds[0]), driver).items()}
         print(*(f"{name}: {said or 'passes'}" for name, said in outcomes.items()), sep="\n")
         return int(any(said != PASSES for said in outcomes.values()))
     for finding in with_tests():

@@ -296,11 +296,11 @@ def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
     numbers = numbers.replace("1 brokers", "1 broker")
     if "second" in shown_of:
         numbers += ", of another topic" if "deletions" in shown_of else ", which is partition 1 of the topic"
-    states = retraced(finding, shown, chosen).states
-    tell, broken = functools.partial(_told, disks="directories" in shown_of), search.wanted(finding).property
+    states, place = retraced(finding, shown, chosen).states, search.wanted(finding)
+    tell, broken = functools.partial(_told, disks="directories" in shown_of), place.property
     yield "## Steps\n"
     yield (
-        f"The shortest in the scope `{_scope(search.wanted(finding))}`, with {numbers}, {_searched(finding, shown)}. "
+        f"The shortest in the scope `{place.system} {_scope(place)}`, with {numbers}, {_searched(finding, shown)}. "
         f"{taken_by_release(finding, shown)}".rstrip()
         + "\n"
     )
@@ -462,16 +462,15 @@ def _broken(finding: Finding) -> Iterator[str]:
 
 
 def _scope(place: FindingSearch) -> str:
-    """The system, the scope and the bounds of a search, as on the command line."""
-    bounds = "".join(f" --{name} {value}" for name, value in place.bounds.items())
-    return f"{place.system} {place.scope}{bounds}"
+    """The scope and the bounds of a search, as on the command line."""
+    return place.scope + "".join(f" --{name} {value}" for name, value in place.bounds.items())
 
 
 def _again(finding: Finding, place: FindingSearch, shown: Evidence) -> Iterator[str]:
     """The commands that show it again."""
     yield "## Again\n\n```text"
     yield (
-        f"kraftcheck explore {place.system} --scope {_scope(place).partition(' ')[2]} "
+        f"kraftcheck explore {place.system} --scope {_scope(place)} "
         f"--rules {rules_of(finding, shown.release)} --property {place.property}"
     )
     yield f"kraftcheck findings {finding.id} --run --kafka {shown.release} --out traces"

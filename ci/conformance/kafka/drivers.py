@@ -40,7 +40,7 @@ from kraftcheck.ci.conformance.kafka.jars import (
 )
 from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.files import folder, replace
-from kraftcheck.ci.terminal.interrupts import OutOfTime, completed, current, passed
+from kraftcheck.ci.terminal.interrupts import OutOfTime, beside, completed, current, passed
 from kraftcheck.ci.terminal.refusal import Refusal
 
 PACKAGE = "org.apache.kafka.controller"  # where drivers live: the classes they drive are package-private
@@ -275,9 +275,9 @@ class DriverProcess:
         longest = self.SILENCE * PATIENCE
         left = longest if self._deadline is None else self._deadline.remaining()
         end = min(left + self.GRACE, longest)
-        begun, used, over = time.monotonic(), processor_seconds(self._process.pid), threading.Event()
+        begun, used = time.monotonic(), processor_seconds(self._process.pid)
 
-        def watch() -> None:
+        def watch(over: threading.Event) -> None:
             for silent in (self.SILENCE, longest):
                 if over.wait(max(0.0, min(silent, end) - (time.monotonic() - begun))):
                     return
@@ -286,13 +286,8 @@ class DriverProcess:
             self._late, self._silent = end < silent, silent
             self.kill()
 
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
+        with beside(watch):
             yield
-        finally:
-            over.set()
-            watcher.join()
 
     @staticmethod
     def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

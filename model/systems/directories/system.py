@@ -29,7 +29,7 @@ from kraftcheck.model.language.system import (
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule, word
 from kraftcheck.model.partition.registration import FIRST_LOCAL
-from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
+from kraftcheck.model.rules.groups import CONTROLLER_GROUPS
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.directories.process import Process
@@ -554,7 +554,7 @@ DIRECTORIES = System(
     scopes=SCOPES,
     bounds=BOUNDS,
     quiescent=at_rest,
-    rules=(PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules),
+    rules=CONTROLLER_GROUPS,
     legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

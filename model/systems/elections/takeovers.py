@@ -17,7 +17,7 @@ from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Setting, System, events, sent
 from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import choose, rule
-from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
+from kraftcheck.model.rules.groups import CONTROLLER_GROUPS
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections import state as elections
 from kraftcheck.model.systems.elections.state import Elections
@@ -151,7 +151,7 @@ TAKEOVERS = System(
     layout=layout,
     scopes=SCOPES,
     bounds=BOUNDS,
-    rules=(PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules),
+    rules=CONTROLLER_GROUPS,
     legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -10,7 +10,7 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Outcome, Setting, System, event, sent
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
-from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
+from kraftcheck.model.rules.groups import CONTROLLER_GROUPS
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections import system as elections
 from kraftcheck.model.systems.elections.state import Elections
@@ -143,7 +143,7 @@ ELR_INDEX = System(
     layout=layout,
     scopes=SCOPES,
     bounds=BOUNDS,
-    rules=(PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules),
+    rules=CONTROLLER_GROUPS,
     legend=LEGEND,
     quiet=lambda state: start(state.controller).event,
 )

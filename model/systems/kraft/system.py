@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Outcome, Setting, System, sent
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
+from kraftcheck.model.rules.groups import CONTROLLER_GROUPS
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.process import Process
 from kraftcheck.model.systems.directories.state import Placement, Slots, Told
@@ -285,7 +285,7 @@ KRAFT = System(
     scopes=SCOPES,
     bounds=BOUNDS,
     quiescent=calm,
-    rules=(PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules),
+    rules=CONTROLLER_GROUPS,
     legend=LEGEND,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

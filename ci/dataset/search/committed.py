@@ -24,7 +24,7 @@ from kraftcheck.ci.dataset.options import BUCKETS, NATIVE, ClusterOptions, Datas
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins, LevelRunner
 from kraftcheck.ci.dataset.search.run import BlockPlan, DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity, lease_on
-from kraftcheck.ci.dataset.store.dataset import damage_refused
+from kraftcheck.ci.dataset.store.dataset import damage_refused, unfit
 from kraftcheck.ci.dataset.store.levelfiles import Groups, read_states, verify
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath
@@ -44,14 +44,19 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import stop_reason
 
 
-def repair(log: CommitLog) -> str:
+def repair(run: DatasetRun) -> str:
     """Give up the first damaged level of a run and every later one, which are then explored again; says which.
 
     Raises:
         Refusal: when run.json was changed or lost.
     """
+    log = run.log
     commits, damaged = log.undamaged_manifests()
     why = "its manifest was damaged"
+    for level in unfit(commits, run.kernel.program, run.blocks.spec.bucket_bits):
+        damaged, commits = level.depth, commits[: level.depth]
+        why = "its counters, claims or buckets are another run's"
+        break
     files = [(level.depth, file) for level in commits for file in level.files]
     with ThreadPoolExecutor() as pool:
         found = pool.map(lambda entry: verify(log.folder(entry[0]), entry[1]), files)
@@ -249,7 +254,7 @@ def _search(
     resumed = None
     if options.resume:
         if options.repair:
-            sys.stderr.write(f"{repair(run.log)}\n")
+            sys.stderr.write(f"{repair(run)}\n")
         run.resume()
         resumed = len(run.commits) - 1 if run.commits else None
     if resumed is None:

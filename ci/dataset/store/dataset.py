@@ -142,17 +142,24 @@ class Dataset:
 
 
 def check_fit(log: CommitLog, commits: Sequence[Commit], traced: Program, bits: int) -> None:
-    """Refuse levels whose counters, claims or buckets no exploration of a program has, whatever their digests say.
-
-    Args:
-        bits: of the number of a bucket of the first level; a later one may have more.
+    """Refuse levels that are not of a program, as `unfit` finds them.
 
     Raises:
         Refusal: naming the first manifest.
+    """
+    for level in unfit(commits, traced, bits):
+        raise Refusal(f"{log.manifest(level.depth)}: its counters, claims or buckets are another run's; {REPAIR}")
+
+
+def unfit(commits: Sequence[Commit], traced: Program, bits: int) -> Iterator[Commit]:
+    """Levels whose counters, claims or buckets no exploration of a program has, whatever their digests say.
+
+    Args:
+        bits: of the number of a bucket of the first level; a later one may have more.
     """
     plan = FramePlan(traced)
     for level in commits:
         actions = [one.action for one in level.claims.values() if one.action != NO_ACTION]
         has = len(level.counters), max(level.claims, default=0), max(actions, default=0)
         if has[0] != plan.size or has[1] >= plan.claim_count or has[2] >= traced.instances or level.groups.bits < bits:
-            raise Refusal(f"{log.manifest(level.depth)}: its counters, claims or buckets are another run's; {REPAIR}")
+            yield level

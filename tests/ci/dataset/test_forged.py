@@ -293,3 +293,17 @@ def test_a_level_file_of_something_else_is_refused(alter: Callable[[Path], None]
         told = dict(opened(out))
     assert {name: ran.err for name, ran in told.items() if ran.code not in (0, 2, 20, 24)} == {}
     assert told["witness"].code == 2, "no trace leads through it"
+
+
+def test_a_repair_gives_up_a_level_of_another_run(kept: Path, tmp_path: Path) -> None:
+    """A sealed manifest with counters of another program: the repair that its refusal names explores it again."""
+    out = forged(kept, tmp_path / "out", level3=lambda level: level["counters"].pop())
+    words = (*EXPLORE, "--out", out, "--resume")
+    assert "derive it again: explore --resume --repair" in kraftcheck(*words).refusal()
+    ran = kraftcheck(*words, "--repair")
+    assert ran.code == 0
+    assert (
+        ran.err
+        == "repaired: level 3 and later ones are explored again: its counters, claims or buckets are another run's\n"
+    )
+    assert kraftcheck(*words).code == 0

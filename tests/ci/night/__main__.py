@@ -32,14 +32,12 @@ def run(chosen: argparse.Namespace) -> int:
         0 where every item has passed or is skipped, 1 where one has failed, 20 where time is up and some are left.
     """
     number, of = chosen.shard
-    shard, end = Shard(number, of, FOLDER / commit()), time.monotonic() + 60 * chosen.minutes
+    shard, end = Shard(number, of, FOLDER / commit()), time.time() + 60 * chosen.minutes
     every, seed = collected(), chosen.seed if chosen.seed is not None else random.randrange(1 << 30)
     mine = shard.items(every)
     print(f"shard {number}/{of}: {len(mine):,} of {len(every):,} items; seed {seed}", flush=True)
-    for items in shard.chunks(oldest_first(mine, kept())):
-        if time.monotonic() > end:
-            break
-        shard.run(items, ["--hypothesis-seed", str(seed)])
+    if (waiting := shard.left(oldest_first(mine, kept()))) and time.time() < end:
+        shard.run(waiting, end, ["--hypothesis-seed", str(seed)])
     told = outcomes(shard.folder)
     left = [item for item in mine if item not in told]
     failed = [item for item in mine if told.get(item) == "failed"]

@@ -1,4 +1,4 @@
-"""A plugin of pytest that writes the outcome of each item as it ends, one JSON document a line."""
+"""A plugin of pytest that writes the outcome of each item as it ends, a JSON document a line, until its time is up."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import json
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 PLACE = "KRAFTCHECK_NIGHT"
 """The environment variable that names the file."""
+
+END = "KRAFTCHECK_NIGHT_END"
+"""The environment variable that says when time is up, in seconds of `time.time()`."""
 
 GROUP = re.compile(r"@[^\]]*$")
 """What pytest-xdist puts after the id of an item that has a group; an id may have an @ in its brackets."""
@@ -25,6 +29,12 @@ def head(root: Path) -> str:
     """
     words = ["git", "-C", str(root), "rev-parse", "HEAD"]
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol() -> bool | None:
+    """Begin no item once time is up: it is passed over without an outcome."""
+    return True if time.time() > float(os.environ[END]) else None
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

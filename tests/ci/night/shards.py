@@ -7,12 +7,12 @@ import os
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from attrs import frozen
 
-from tests.ci.night.plugin import PLACE, head
+from tests.ci.night.plugin import END, PLACE, head
 from tests.shared.places import ROOT
 
 FOLDER = ROOT / ".night"
@@ -24,9 +24,6 @@ by night."""
 
 WORKERS = ("-n", "auto", "--dist", "loadgroup")
 """How pytest shares items among workers."""
-
-CHUNK = 60
-"""Items that one run of pytest takes: a night that is stopped loses no more."""
 
 
 def commit() -> str:
@@ -48,9 +45,8 @@ def collected() -> list[str]:
     return [line for line in told.stdout.splitlines() if "::" in line]
 
 
-def environment(place: Path | None = None) -> dict[str, str]:
-    """That of a run of pytest by night, whose outcomes go to a file."""
-    named = {} if place is None else {PLACE: str(place)}
+def environment(**named: str) -> dict[str, str]:
+    """That of a run of pytest by night, with some variables."""
     outer = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST_")}
     return {**outer, "KRAFTCHECK_PROFILE": "nightly", **named}
 
@@ -77,19 +73,22 @@ class Shard:
         """The file of its outcomes."""
         return self.folder / f"{self.number}-of-{self.of}.jsonl"
 
-    def chunks(self, items: Sequence[str]) -> Iterator[list[str]]:
-        """What of its items is left to be run, in parts; a failure is run again."""
+    def left(self, items: Sequence[str]) -> list[str]:
+        """What of its items is left to be run; a failure is run again."""
         done = outcomes(self.folder)
-        left = [item for item in items if done.get(item, "failed") == "failed"]
-        yield from (left[at : at + CHUNK] for at in range(0, len(left), CHUNK))
+        return [item for item in items if done.get(item, "failed") == "failed"]
 
-    def run(self, items: Sequence[str], words: Sequence[str] = ()) -> None:
-        """Run some items, and note what becomes of each; one that ends the run notes nothing, and is left."""
+    def run(self, items: Sequence[str], end: float, words: Sequence[str] = ()) -> None:
+        """Run some items, and note what becomes of each, until a time of `time.time()`, after which none is begun.
+
+        One that is passed over, or ends the run, notes nothing, and is left.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         chosen = self.folder / f"{self.notes.stem}.txt"
         chosen.write_text("\n".join(items) + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.ci.night.plugin", *WORKERS, *words, f"@{chosen}"]
-        subprocess.run(command, cwd=ROOT, env=environment(self.notes), check=False)
+        around = environment(**{PLACE: str(self.notes), END: str(end)})
+        subprocess.run(command, cwd=ROOT, env=around, check=False)
         chosen.unlink()
 
 

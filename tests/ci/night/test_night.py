@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,19 +50,23 @@ def test_a_shard_resumes_with_what_is_left_or_has_failed(tmp_path: Path) -> None
         f'{{"item": "{ITEMS[0]}", "outcome": "passed"}}\n{{"item": "{ITEMS[1]}", "outcome": "failed"}}\n'
         f'{{"item": "{ITEMS[2]}", "outcome": "skipped"}}\n'
     )
-    left = [item for items in Shard(1, 1, tmp_path).chunks(ITEMS) for item in items]
-    assert left == ITEMS[1:2] + ITEMS[3:]
+    assert Shard(1, 1, tmp_path).left(ITEMS) == ITEMS[1:2] + ITEMS[3:]
 
 
 def test_outcomes_are_noted_as_items_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each item has its outcome, one that breaks after it has passed too; a file of theirs is all that is written."""
+    """Each item has its outcome, one that breaks after it has passed too; a file of theirs is all that is written.
+
+    Once time is up none is begun, nor noted.
+    """
     (tmp_path / "test_toy.py").write_text(TOY)
     monkeypatch.setattr(shards, "ROOT", tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     shard = Shard(1, 1, tmp_path / "night")
     items = [*(f"test_toy.py::test_toy[{n}]" for n in (0, 1, "a@b")), "test_toy.py::test_skipped",
              "test_toy.py::test_broken_late"]  # fmt: skip
-    shard.run(items, ["-p", "no:cacheprovider"])
+    shard.run(items, 0, ["-p", "no:cacheprovider"])
+    assert dict(outcomes(shard.folder)) == {}
+    shard.run(items, time.time() + 600, ["-p", "no:cacheprovider"])
     wanted = ("passed", "failed", "passed", "skipped", "failed")
     assert dict(outcomes(shard.folder)) == dict(zip(items, wanted, strict=True))
     assert [place.name for place in shard.folder.iterdir()] == ["1-of-1.jsonl"]

@@ -31,7 +31,7 @@ def mended(out: Path, run: DatasetRun, runner: InProcess) -> tuple[str, DatasetR
     with lease_on(out) as lease:
         log, never = CommitLog(out, lease), threading.Event()
         again = DatasetRun(run.kernel, run.blocks, log, run.budget, never, lambda *_: None, handover=run.handover)
-        said = repair(log)
+        said = repair(again)
         again.resume()
         if not again.commits:
             again.start()

@@ -181,7 +181,7 @@ BASE_NOTE = "each choice of the system off"
 
 
 def every_property(name: str, system: System) -> dict[str, Property]:
-    """Properties of the default scope and, for what only they have, of the other scopes and rule sets.
+    """Properties of the default scope and, for what only they have, of other scopes, rule sets and rows of defects.
 
     Of a changed system they are those of its own rule set, with each choice of one's own on.
     """
@@ -190,11 +190,14 @@ def every_property(name: str, system: System) -> dict[str, Property]:
     if words is not None and system.base:
         own = "".join(f"+{name}" for name in words.choices if not words.group(name))
         presets = {system.base: words.parse(system.base + own)}
+    settings = [system.setting(scope, rules=preset) for scope in system.scopes for preset in presets.values()]
+    if not system.changes:
+        rows = (bug for bug in BUGS if bug.system == name)
+        settings += [system.setting(bug.scope, bug.bounds, parse(bug.rules)) for bug in rows]
     by_id: dict[str, Property] = {}
-    for scope in system.scopes:
-        for preset in presets.values():
-            for claim in properties_of(name, system, system.setting(scope, rules=preset)):
-                by_id.setdefault(claim.id, claim)
+    for setting in settings:
+        for claim in properties_of(name, system, setting):
+            by_id.setdefault(claim.id, claim)
     return by_id
 
 
@@ -406,14 +409,9 @@ def entries() -> tuple[RuleEntry, ...]:
 
 
 def _claims() -> Iterator[tuple[str, Property]]:
-    """The properties of every system: those of its scopes, and those that only the bounds of a defect have."""
+    """The properties of every system."""
     for name, system in SYSTEMS.items():
-        claims = every_property(name, system)
-        for bug in BUGS:
-            if bug.system == name:
-                setting = system.setting(bug.scope, bug.bounds, parse(bug.rules))
-                claims = {**{claim.id: claim for claim in system.properties(setting)}, **claims}
-        yield from ((name, claim) for claim in claims.values())
+        yield from ((name, claim) for claim in every_property(name, system).values())
 
 
 def names_in(variant: str) -> set[str]:

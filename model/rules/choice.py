@@ -27,6 +27,7 @@ class ChoiceEntry:
     # why it is no finding (`kraftcheck.properties.register.findings`) that the newest release has it; empty where it is
     # one
     reason: str = ""
+    against: tuple[str, ...] = ()  # choices of the same rule that say otherwise: no rule set has both
     # breaks, also: rows of the matrix of defects, and sightings beside it. Each has `at` (system, scope, bounds) and
     # `properties` with steps; `of`, citations; `variant`, where it is not this choice alone; `base`, not `fixed`.
     breaks: tuple[Mapping[str, Any], ...] = field(default=())
@@ -75,4 +76,7 @@ def described(group: str) -> Callable[[type, list[attrs.Attribute[Any]]], list[a
 
 
 def _metadata(entry: ChoiceEntry) -> dict[str, Any]:
-    return {"group": entry.kind, "source": entry.source, "text": entry.says, "has": entry.has, "reason": entry.reason}
+    return {
+        "group": entry.kind, "source": entry.source, "text": entry.says, "has": entry.has, "reason": entry.reason,
+        "against": entry.against,
+    }  # fmt: skip

@@ -30,7 +30,7 @@ from kraftcheck.model.rules.groups import (
     ZkControllerRules,
     ZkJbodRules,
 )
-from kraftcheck.model.rules.spelling import spelt
+from kraftcheck.model.rules.spelling import Spelling, spelt
 
 
 @frozen
@@ -173,10 +173,22 @@ def parse(text: str) -> RuleSet:
     False
 
     Raises:
-        ScopeError: naming the unknown part and the nearest names.
+        ScopeError: naming the unknown part and the nearest names, or two variants of which each says otherwise.
     """
     found = spelt(text, PRESETS, variants())
-    return PRESETS[found.preset].switched(**{name.replace("-", "_"): on for name, on in found.switches})
+    return consistent(
+        PRESETS[found.preset].switched(**{variants()[name].name: on for name, on in found.switches}), found
+    )
+
+
+def consistent(rules: RuleSet, spelling: Spelling) -> RuleSet:
+    """The rule set that is so spelt; raises `ScopeError` where it has two variants of which each says otherwise."""
+    for name, choice in variants().items():
+        for other in choice.metadata["against"]:
+            if rules.value(choice.name) and rules.value(variants()[other].name):
+                raise ScopeError(f"{spelling.text()}: {name} and {other} contradict each other; switch one off, as by "
+                                 f"-{other}, or leave it out")  # fmt: skip
+    return rules
 
 
 def without(spelling: str, names: Iterable[str]) -> str:

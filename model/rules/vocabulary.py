@@ -9,7 +9,7 @@ import attrs
 from attrs import field, frozen
 
 from kraftcheck.model.language.system import ScopeError, System
-from kraftcheck.model.rules.ruleset import GROUP_OF, GROUPS, PRESETS, RuleSet, variant_name, variants
+from kraftcheck.model.rules.ruleset import GROUP_OF, GROUPS, PRESETS, RuleSet, consistent, variant_name, variants
 from kraftcheck.model.rules.spelling import Spelling, spelt
 
 BASE = "base"  # the only preset of a system with choices of its own: each as its class has it, which is off
@@ -36,8 +36,10 @@ class Vocabulary:
         return preset.switched(**choices) if isinstance(preset, RuleSet) else attrs.evolve(preset, **choices)
 
     def parse(self, text: str) -> Any:
-        """The rule set of that name; raises `ScopeError` as `spelling` does."""
-        return self.rules(self.spelling(text))
+        """The rule set of that name; raises `ScopeError` as `spelling` does, and for variants that contradict."""
+        found = self.spelling(text)
+        rules = self.rules(found)
+        return consistent(rules, found) if isinstance(rules, RuleSet) else rules
 
     def value(self, preset: str, variant: str) -> bool:
         """Whether a preset has a variant."""

@@ -16,7 +16,7 @@ from kraftcheck.model.language.system import Conjuncts, Fairness, Property, Sett
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, implies, negate, word
 from kraftcheck.model.systems.ending_faults import Healing, with_ending_faults
-from kraftcheck.model.systems.sessions.system import NOT_HEARD_OF, SESSIONS, Peer, Sessions, Touch
+from kraftcheck.model.systems.sessions.system import SESSIONS, Peer, Sessions, Touch
 from kraftcheck.properties.kinds import always, happens, leads_to, recovers, sometimes, step, weak_fairness
 
 ROUNDS: Mapping[str, Mapping[str, Any]] = {"beat": {}, "pass_round": {}}
@@ -94,7 +94,7 @@ def _revived(t: Step, do: Touch) -> Conjuncts | Truth:
     if t.action != "take_over":
         return True
     return {
-        f"broker {b}": implies(all_of(old.fenced, old.silence == NOT_HEARD_OF), negate(do.in_session(new)))
+        f"broker {b}": implies(all_of(old.fenced, negate(do.in_session(old))), negate(do.in_session(new)))
         for b, (old, new) in enumerate(zip(t.before.brokers, t.after.brokers, strict=True))
     }
 

@@ -146,7 +146,7 @@ def test_every_listed_property_can_be_given() -> None:
 def test_every_listed_variant_can_be_given(sign: str) -> None:
     """Each variant that `list` names can be switched on and off by --rules."""
     for name, choice in variants().items():
-        subject = explore.subject("elections", "tiny", {}, f"kafka-4.0{sign}{name}")
+        subject = explore.subject("elections", "tiny", {}, f"fixed{sign}{name}")
         assert subject.setting.rules.value(choice.name) is (sign == "+")
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kraftcheck import model
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import (
     CHOICES,
@@ -15,6 +18,7 @@ from kraftcheck.model.rules.ruleset import (
     PRESET_NOTES,
     PRESETS,
     RIGHT,
+    RuleSet,
     parse,
     preset,
     variant_name,
@@ -44,16 +48,53 @@ def test_every_choice_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("preset_name", PRESETS)
 def test_every_choice_is_a_variant(preset_name: str) -> None:
-    """`+name` switches exactly one choice on and `-name` exactly one off, in every preset."""
+    """`+name` switches exactly one choice on and `-name` exactly one off, in every preset that does not contradict."""
     rules = PRESETS[preset_name]
     for choice in CHOICES:
         name = variant_name(choice)
         assert "_" not in name
         for sign, on in (("+", True), ("-", False)):
+            if on and contradictions(rules.switched(**{choice: on})):
+                continue
             found = parse(f"{preset_name}{sign}{name}")
             assert found.value(choice) is on, choice
             assert {other for other in CHOICES if found.value(other) != rules.value(other)} <= {choice}
             assert found == rules.switched(**{choice: on}), choice
+
+
+def contradictions(rules: RuleSet) -> list[tuple[str, str]]:
+    """The pairs of variants of a rule set that contradict each other."""
+    pairs = ((name, other) for name, choice in variants().items() for other in choice.metadata["against"])
+    return [pair for pair in pairs if all(rules.value(variants()[name].name) for name in pair)]
+
+
+@pytest.mark.parametrize("preset_name", PRESETS)
+def test_contradictory_variants_are_refused(preset_name: str) -> None:
+    """No preset has both of two variants of which each says otherwise; both switched on, they are named and refused."""
+    assert contradictions(PRESETS[preset_name]) == []
+    pairs = [(name, other) for name, choice in variants().items() for other in choice.metadata["against"]]
+    assert len(pairs) > 10
+    for name, other in pairs:
+        with pytest.raises(ScopeError, match=f": {name} and {other} contradict each other; switch one off"):
+            parse(f"{preset_name}+{other}+{name}")
+
+
+def told_apart(text: str) -> set[frozenset[str]]:
+    """The pairs of choices of which a rule asks the one only where the other is off."""
+    asked = [(one.test, one.orelse) for one in ast.walk(ast.parse(text)) if isinstance(one, ast.If)]
+    found = [(first, then[0].test) for first, then in asked if len(then) == 1 and isinstance(then[0], ast.If)]
+    named = [[{n.attr for n in ast.walk(test) if isinstance(n, ast.Attribute)} & {*CHOICES} for test in pair]
+             for pair in found]  # fmt: skip
+    return {frozenset((a, b)) for first, then in named for a in first for b in then}
+
+
+def test_what_a_rule_tells_apart_by_elif_contradicts() -> None:
+    """Where a rule asks a choice only if another is off, the entry of one names the other."""
+    pairs = {pair for file in Path(model.__file__).parent.rglob("*.py") for pair in told_apart(file.read_text())}
+    of_entries = {frozenset((one.name, variants()[other].name)) for one in CHOICES.values() for other in
+                  one.metadata["against"]}  # fmt: skip
+    assert frozenset(("activation_writes_no_version", "activation_bootstraps_old_log")) in pairs
+    assert pairs <= of_entries
 
 
 SWITCHES = st.lists(st.tuples(st.sampled_from(sorted(CHOICES)), st.booleans()), max_size=5)
@@ -66,7 +107,11 @@ def test_variants_apply_in_order(name: str, switches: list[tuple[str, bool]]) ->
     for choice, on in switches:
         text += f"{'+' if on else '-'}{variant_name(choice)}"
         rules = rules.switched(**{choice: on})
-    assert parse(text) == rules
+    if contradictions(rules):
+        with pytest.raises(ScopeError, match="contradict each other"):
+            parse(text)
+    else:
+        assert parse(text) == rules
 
 
 @pytest.mark.parametrize(

@@ -61,13 +61,6 @@ from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, Refuted, worst_exit_code
 from kraftcheck.solvers.traces.render import lines
 
-DECIDING = tuple(
-    f"org.apache.kafka.{name}."
-    for name in ("controller", "image", "metadata", "common.metadata", "timeline", "server", "queue", "deferred",
-                 "raft", "snapshot")
-)  # fmt: skip
-"""How the names of the classes begin that a controller consists of, and by which brokers apply what it wrote."""
-
 MOST_NAMED = 5  # how many methods or classes are named
 
 DOCUMENT_VERSION = 1  # version of the JSON document
@@ -159,6 +152,7 @@ class _Asking:
         row = fuzz_with_kafka(self.build, rules, steps, seed, _silent)
         answer = FullAnswer(row.steps, row.differing, sequence_witnesses(self.build.like, row.kept), row.ended)
         text = f"whole controllers: {row.steps:,} steps in {row.sequences:,} sequences, {row.differing:,} differ"
+        text = text if row.sequences else "whole controllers: nothing was answered in the time"
         return answer, [text, *cause_lines(evolve(row, causes=row.causes[:1])), *filter(None, [row.late])]
 
     def _checks(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
@@ -189,6 +183,9 @@ class _Outcome:
     images: TourRow | None = None  # the steps of a broker's image; None where they were not asked
     asked: tuple[str, ...] = ()  # the kinds of requests, and the checks, whose answers differ
     changed: Set[str] = frozenset()  # the classes that are not those of the release
+    deciding: Set[str] = frozenset()  # those of them by which a controller decides, or a broker applies it
+    differing_classes: Sequence[str] = ()  # those of them that do another thing
+    unasked: Sequence[str] = ()  # the jars that are not as released, and of which nothing is asked
     unrun: tuple[UnrunMethod, ...] = ()  # of their changed methods those of which no question ran some changed line
     untold: str = ""  # what nothing asked tells from the mend that the build is said to be; empty where it is told
     stale: str = ""  # what to do about sources that are newer than what is built; empty where none are
@@ -210,7 +207,7 @@ class _Outcome:
     @property
     def is_not_asked(self) -> bool:
         """Whether some of what it changes in how a controller decides has run in no question."""
-        return any(one.owner.startswith(DECIDING) for one in self.unrun)
+        return any(one.owner in self.deciding for one in self.unrun)
 
     def _of_promises(self) -> int:
         """The exit code of what the rules are of."""
@@ -235,8 +232,8 @@ class _Outcome:
             "images": None if self.images is None else {
                 "executed": self.images.executed, "differing": self.images.differing},
             "compared": {name: found.document() for name, found in self.compared.items()},
-            "changed": sorted(self.changed), "not_asked": [asdict(one) for one in self.unrun], "stale": self.stale,
-            "beyond": list(self.beyond),
+            "changed": sorted(self.changed), "not_asked": [asdict(one) for one in self.unrun],
+            "unasked": [*self.unasked], "stale": self.stale, "beyond": list(self.beyond),
         }  # fmt: skip
 
     def changes(self, like: str) -> Iterator[str]:
@@ -244,8 +241,10 @@ class _Outcome:
         if not self.changed:
             yield f"no class that a controller stands on is another than that of {like}"
         else:
-            unrun = sorted(self.unrun, key=lambda one: (not one.owner.startswith(DECIDING), one.owner, one.name))
+            unrun = sorted(self.unrun, key=lambda one: (one.owner not in self.deciding, one.owner, one.name))
             told = f"; no question ran {_first_of(unrun)}" if unrun else ", all of it run"
+            if not unrun and not self.differing_classes:
+                told = ", of which no code is another"
             yield f"classes that are not those of {like}: {len(self.changed)}{told}"
 
     def runs(self, build: Build, said: str, code: int) -> Iterator[JudgedRun]:
@@ -410,14 +409,17 @@ def _answered(
         asking = _Asking(evolve(build, noted=Noted.of(Path(noted), changed)), flags["seed"])
         differing = asking.build.differing()  # what cannot be read is refused before anything is asked
         outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
-        unrun = asking.build.unrun()
-        if not outcome.exit_code and any(one.is_gone and one.owner.startswith(DECIDING) for one in unrun):
+        unrun, deciding = asking.build.unrun(), build.deciding(changed)
+        if not outcome.exit_code and any(one.is_gone and one.owner in deciding for one in unrun):
             released = evolve(asking, build=Build(build.like, noted=asking.build.noted))
             for _ in released.rounds(parse(base)):  # what is not in the build any more runs there or nowhere
                 pass
             unrun = asking.build.unrun()
         beyond = () if wanted is None else tuple(wanted.beyond(differing))
-        outcome = evolve(outcome, changed=changed, unrun=unrun, stale=build.stale, beyond=beyond)
+        outcome = evolve(
+            outcome, changed=changed, unrun=unrun, stale=build.stale, beyond=beyond, deciding=deciding,
+            differing_classes=differing, unasked=build.unasked,
+        )  # fmt: skip
     for line in outcome.changes(build.like) if build.first else ():
         say([line])
     return outcome
@@ -524,6 +526,8 @@ def _beside_words(outcome: _Outcome) -> str:
         said += f"; {outcome.beside.differing:,} answers beside the rules are not its release's"
     if outcome.images is not None and outcome.images.differing:
         said += f"; {outcome.images.differing:,} steps of images are not its release's"
+    if outcome.unasked:
+        said += f"; not asked: {_first_of(outcome.unasked)}, which a controller does not stand on"
     if outcome.beyond:
         said += f"; beside the place of the mend it changes {_first_of(outcome.beyond)}"
     return said

@@ -8,6 +8,7 @@ import tomllib
 import pytest
 
 from kraftcheck.ci.bench.cases import BENCHMARKS, NATIVE
+from kraftcheck.ci.conformance.kafka.build import DECIDING
 from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH
 from kraftcheck.ci.dataset.liveness import MOST as MOST_CONSTRAINTS
 from kraftcheck.ci.dataset.options import CLUSTER_BUCKETS
@@ -26,7 +27,6 @@ from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, EXIT_FAULT, EXIT_
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, MAX_NESTING
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED
-from kraftcheck.ci.verdicts.branch import DECIDING
 from kraftcheck.ci.verdicts.run_table import MOST_BYTES as MOST_TOML
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS
 from kraftcheck.model.language.symmetry import MOST_MEMBERS
@@ -138,8 +138,6 @@ def test_every_invariant_that_a_page_names_is_listed() -> None:
     assert told - places == set()
 
 
-DECIDING_NAMES = [name.removeprefix("org.apache.kafka.").removesuffix(".") for name in DECIDING]
-
 LIMITS = (
     ("explanation/engines.md", f"looked at on ints, up to {CLOSURE_LIMIT:,}, and the trace"),
     ("explanation/engines.md", f"up to {ENABLED_COMPARED} of the instances that the engine takes"),
@@ -160,7 +158,7 @@ LIMITS = (
     ("how-to/spark.md", f"has a table of {MEMO_BYTES >> 20} MB"),
     *(("how-to/testing.md", f"| {one.max_examples} | {one.stateful_step_count} |") for one in PROFILES.values()),
     ("reference/conformance.md", f"Sequences of about {LENGTH} requests are drawn"),
-    ("how-to/branch.md", f"`{'`, `'.join(DECIDING_NAMES[:-1])}` or `{DECIDING_NAMES[-1]}` the exit code is"),
+    ("how-to/branch.md", f"modules `{'`, `'.join(DECIDING[:-1])}` or `{DECIDING[-1]}` the exit code is"),
     ("reference/expressions.md", f"{MAX_LENGTH:,} characters, {MAX_DEPTH} levels of nesting, or {MAX_COST:,} op"),
     (
         "reference/file-formats.md",

@@ -44,6 +44,8 @@ _MANAGERS = f"{_OWN}controller/ReplicationControlManager.class"
 _MODULES = ("metadata", "server-common", "clients", "raft")
 """The modules of a checkout whose classes the controller consists of; the first has to be built."""
 
+DECIDING = ("metadata", "server-common", "raft")  # those by which a controller decides, and a broker applies it
+
 _MOST = 0.9  # a module that has so many of its release's classes is taken for built whole
 
 OLDEST_JAVA = 17  # the Java that every driver needs at least
@@ -89,12 +91,25 @@ class Part:
         return (name for name in self.classes if name.startswith(_OWN))
 
     def sums(self) -> dict[str, int]:
-        """The CRC-32 of each class of Kafka's, by its path."""
+        """The CRC-32 of each class of Kafka's, by its path, as a released jar says it; what is read of another."""
         if self.path.is_dir():
             return {name: zlib.crc32(self.bytes_of(name)) for name in self.own}
+        if self.digest and self.digest not in digests().values():
+            return self._read_sums()
         with zipfile.ZipFile(self.path) as jar:
             members = (one for one in jar.infolist() if one.filename.endswith(".class"))
             return {one.filename: one.CRC for one in members if one.filename.startswith(_OWN)}
+
+    def _read_sums(self) -> dict[str, int]:
+        """Those of a jar, of what is read; raises Refusal for one that says another of itself, which Java would run."""
+        found = dict[str, int]()
+        with zipfile.ZipFile(self.path) as jar:
+            for name in self.own:
+                try:
+                    found[name] = zlib.crc32(jar.read(name))
+                except (zipfile.BadZipFile, zlib.error, EOFError) as reason:
+                    raise Refusal(f"{self.path}: {name} is damaged ({reason}); build the jar anew") from None
+        return found
 
     def bytes_of(self, member: str) -> bytes:
         """What a member holds."""
@@ -186,6 +201,14 @@ class Build:
         changed = {name for name, total in own.items() if released.get(name) != total}
         return {_name(member) for member in changed | gone}
 
+    def deciding(self, names: Set[str]) -> Set[str]:
+        """Those of some classes that are of no module but DECIDING."""
+        paths = [Path(path) for path in jars(self.like).split(os.pathsep)]
+        others = {_artifact(path.name) for path in paths} - {f"kafka-{module}" for module in DECIDING}
+        parts = [part for part in (*(Part(path, _artifact(path.name), "") for path in paths), *self.first)
+                 if part.artifact in others]  # fmt: skip
+        return names - {_name(member) for part in parts for member in part.own}
+
     def unrun(self) -> tuple[UnrunMethod, ...]:
         """The changed methods that its processes have not run, as far as they noted it."""
         return () if self.noted is None else self.noted.unrun(self.class_path(), jars(self.like))
@@ -228,6 +251,13 @@ class Build:
         share, module, has = min(shares, default=(1.0, Path(), ""))
         return f"{has}: run {_gradle([module])}" if share < _MOST else ""
 
+    @property
+    def unasked(self) -> list[str]:
+        """The jars of modules that no controller stands on, and that are no released ones."""
+        modules, known = {_artifact(name) for name in listed(self.like, CONTROLLER)}, {*digests().values()}
+        of_kafka = (part for part in self.first if _MODULE.match(part.artifact) and part.digest not in known)
+        return [part.path.name for part in of_kafka if part.artifact not in modules]
+
     def lines(self) -> list[str]:
         """What is driven, for a reader; nothing for a release, whose digests are known."""
         if not self.first:
@@ -241,9 +271,7 @@ class Build:
                      for release in known_versions()}  # fmt: skip
             of = max(alike, key=lambda release: (alike[release], release == self.like))
             text.append(f"  as released in {of}: {len(self.first) - len(changed)} of {len(self.first)} jars")
-        modules = {_artifact(name) for name in listed(self.like, CONTROLLER)}
-        unasked = [part.path.name for part in changed if _MODULE.match(part.artifact) and part.artifact not in modules]
-        text += [f"  not asked, for no controller stands on it: {name}" for name in unasked]
+        text += [f"  not asked, for no controller stands on it: {name}" for name in self.unasked]
         text += [f"  warning: {self.stale}"] if self.stale else []
         if _VERSION.fullmatch(self.name):
             text.append(f"  warning: no digest of Kafka {self} is listed; what Maven fetched is trusted")

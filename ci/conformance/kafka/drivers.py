@@ -161,6 +161,7 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
             "fuzz/FuzzSettings",
             "fuzz/FuzzImages",
             "fuzz/FuzzLogs",
+            "fuzz/FuzzVersions",
             *managers,
         ),
         IMAGES: (f"tour/{IMAGES}", f"managers/{ROWS}"),

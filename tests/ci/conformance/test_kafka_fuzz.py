@@ -9,7 +9,16 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, Decided, ModelController, Request, in_order
-from kraftcheck.ci.conformance.kafka.fuzz.requests import Brokers, Draws, beat, create, drawn_plan, register
+from kraftcheck.ci.conformance.kafka.fuzz.requests import (
+    Brokers,
+    Draws,
+    beat,
+    create,
+    drawn_plan,
+    register,
+    session_check,
+    waited,
+)
 from kraftcheck.ci.conformance.kafka.fuzz.run import (
     FEW_ELECTED,
     REQUESTS,
@@ -192,6 +201,28 @@ def test_two_rows_of_one_partition_halt() -> None:
     assert exchanges[-1].model == HALTED
     assert "lengths for replicas and directories do not match" in answers[-1]
     assert played.compared(answers) is None
+
+
+def test_which_session_ends_first_is_an_order() -> None:
+    """Of three sessions that are over any may be the first of a table; a broker that is not silent is none of them."""
+    rules, brokers = parse(f"kafka-{NEWEST}"), Brokers((0, 1, 2, 3), 2)
+    world = ModelController.start(NEWEST, rules, elr=False, few=False)
+    silent = [*((register, (n,)) for n in range(4)), *((beat, (0, n)) for n in range(3))]
+    drawn = [*silent, (waited, (99, 0)), (beat, (0, 3))]
+    for draw, numbers in drawn:
+        request = draw(world, brokers, Draws(numbers))
+        assert request is not None
+        world.answer(request)
+    check = session_check(world, brokers, Draws(()))
+    others = world.others(check)
+    exchange = Exchange(0, check, world.answer(check), others=others)
+    assert len({exchange.model, *others}) == 3
+    played = Played(drawn_plan(0, 0, 0), "begin", [exchange])
+    for answer in (*others, exchange.model.replace("broker ", "broker 3", 1)):
+        difference = played.compared([answer])
+        assert difference is not None
+        assert (difference.is_order, "order" in difference.cause) == (answer in others, answer in others)
+    assert played.compared([exchange.model]) is None
 
 
 def differences(rules: RuleSet) -> list[FuzzDifference]:

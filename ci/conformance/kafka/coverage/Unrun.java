@@ -50,12 +50,14 @@ import org.objectweb.asm.tree.VarInsnNode;
  *
  * <p>Arguments: the file of what has run, the class path of the build, that of the release; names of classes on
  * standard input. For each changed method of which some changed line has not run: its class, its name, and these lines,
- * between tabs; line 0 stands for a method without numbers of lines. Lines of the release that are gone and that it has not
+ * between tabs, a mark behind one of which a part has run; line 0 stands for a method without numbers of lines. Lines of the release that are gone and that it has not
  * run either come with a minus. A class that the release alone has has neither a method nor lines; where another thing than
  * a method is changed the name is that of the thing, and it cannot run. A class of which any code differs has a row with "=".
  */
 public final class Unrun {
     private static final long MOST = 25_000_000; // cells of a table of common code; beyond it all of a method is changed
+
+    private static final String PART = "?"; // how a line ends of which a part has run
 
     private final Map<String, JarFile> jars = new HashMap<>();
 
@@ -78,8 +80,8 @@ public final class Unrun {
             print(name, "", List.of());
             return;
         }
-        ClassNode node = read(own);
-        ClassNode released = other == null ? null : read(other);
+        ClassNode node = read(own, name);
+        ClassNode released = other == null ? null : read(other, name);
         if (released != null) {
             tellOfClass(name, node, released);
         }
@@ -103,7 +105,7 @@ public final class Unrun {
                 continue;
             }
             TreeSet<Integer> changed = code.changed(former);
-            Collection<Integer> left = unrun(method, code, changed);
+            Collection<String> left = unrun(method, code, changed);
             print(name, code.name, left);
             if (left == null && former != null && formerly.containsKey(entry.getKey())) {
                 print(name, code.name, negated(unrun(formerly.get(entry.getKey()), former, code.removed(former))));
@@ -139,23 +141,24 @@ public final class Unrun {
         return counted;
     }
 
-    private static Collection<Integer> negated(Collection<Integer> lines) {
-        return lines == null ? null : lines.stream().map(line -> -line).toList();
+    private static Collection<?> negated(Collection<?> lines) {
+        return lines == null ? null : lines.stream().map(line -> "-" + line).toList();
     }
 
-    /** Of some instructions the lines of which something has not run. */
-    private static TreeSet<Integer> unrun(IMethodCoverage method, Code code, TreeSet<Integer> places) {
-        TreeSet<Integer> lines = new TreeSet<>();
-        for (int line : places.stream().map(code.lines::get).toList()) {
-            ICounter counter = line == 0 ? method.getInstructionCounter() : method.getLine(line).getInstructionCounter();
-            if (counter.getMissedCount() > 0) {
-                lines.add(line);
+    /** Of some instructions the lines of which something has not run, or went one way only; in part where some has run. */
+    private static Collection<String> unrun(IMethodCoverage method, Code code, TreeSet<Integer> places) {
+        List<String> lines = new ArrayList<>();
+        for (int line : new TreeSet<>(places.stream().map(code.lines::get).toList())) {
+            ICounter run = line == 0 ? method.getInstructionCounter() : method.getLine(line).getInstructionCounter();
+            ICounter ways = line == 0 ? method.getBranchCounter() : method.getLine(line).getBranchCounter();
+            if (run.getMissedCount() + ways.getMissedCount() > 0) {
+                lines.add(line + (run.getCoveredCount() > 0 ? PART : ""));
             }
         }
         return lines.isEmpty() ? null : lines;
     }
 
-    private static void print(String name, String what, Collection<Integer> lines) {
+    private static void print(String name, String what, Collection<?> lines) {
         if (lines != null) {
             System.out.println(name + "\t" + what + "\t" + String.join(",", lines.stream().map(String::valueOf).toList()));
         }
@@ -183,9 +186,13 @@ public final class Unrun {
         }
     }
 
-    private static ClassNode read(byte[] bytes) {
+    private static ClassNode read(byte[] bytes, String name) throws IOException {
         ClassNode node = new ClassNode();
-        new ClassReader(bytes).accept(node, ClassReader.SKIP_FRAMES);
+        try {
+            new ClassReader(bytes).accept(node, ClassReader.SKIP_FRAMES);
+        } catch (RuntimeException e) {
+            throw new IOException("Error while analyzing " + name, e); // as JaCoCo says it
+        }
         return node;
     }
 

@@ -7,6 +7,7 @@ in what JaCoCo's agent has noted, and a build of which one is missing has not be
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,6 +18,7 @@ from kraftcheck.ci.conformance.kafka.jars import COVERAGE, SHORT_RUN, any_jars, 
 from kraftcheck.ci.terminal.refusal import Refusal
 
 _TOOL = Path(__file__).with_name("Unrun.java")
+_PART = "?"  # how a line ends of which a part has run
 _DIFFERS = "="  # in the place of a method: some code of the class differs
 _MOST = 200  # classes that are named to the agent; of more it notes every class of Kafka's
 
@@ -30,6 +32,14 @@ class UnrunMethod:
     # changed ones that have not run, 0 where they have no number; negative for those that are gone, and have not run in
     # the release; none where the class is gone
     lines: tuple[int, ...]
+    in_part: tuple[int, ...] = ()  # those of them of which a part has run, or which went one way only
+
+    @classmethod
+    def of(cls, owner: str, name: str, lines: str) -> UnrunMethod:
+        """As a row of Unrun.java tells."""
+        words = [word for word in lines.split(",") if word]
+        part = tuple(int(word[:-1]) for word in words if word.endswith(_PART))
+        return cls(owner, name, tuple(int(word.rstrip(_PART)) for word in words), part)
 
     @property
     def is_gone(self) -> bool:
@@ -38,7 +48,7 @@ class UnrunMethod:
 
     def __str__(self) -> str:
         """As a reader looks for it."""
-        shown = [str(abs(line)) for line in self.lines if line]
+        shown = [f"{abs(line)}{' in part' * (line in self.in_part)}" for line in self.lines if line]
         simple = ".".join(filter(None, (self.owner.rpartition(".")[2], self.name)))
         if self.is_gone:
             return f"{simple} ({' '.join(['gone', *shown])})"
@@ -86,9 +96,7 @@ class Noted:
             Refusal: where a class cannot be read, as one of a Java that JaCoCo does not know.
         """
         rows = [row for row in self._rows(build, release) if row[1] != _DIFFERS]
-        return tuple(
-            UnrunMethod(owner, name, tuple(map(int, filter(None, lines.split(","))))) for owner, name, lines in rows
-        )
+        return tuple(UnrunMethod.of(*row) for row in rows)
 
     def differing(self, build: str, release: str) -> list[str]:
         """The changed classes that do another thing, and not only lie otherwise in their files; raises as `unrun`."""
@@ -103,6 +111,9 @@ class Noted:
         told = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         if told.returncode:
             reason = next((line for line in told.stderr.splitlines() if "Exception" in line), "it says no reason")
+            if cut := re.search(r"Error while analyzing (\S+)", reason):
+                raise Refusal(f"{cut[1].replace('/', '.')} cannot be read, as a class file that is cut off or of a "
+                              "Java that is too new; build it anew")  # fmt: skip
             raise Refusal(f"what has run of the changed classes cannot be told: {reason}")
         return [*dict.fromkeys(tuple(line.split("\t")) for line in told.stdout.splitlines())]
 

@@ -3,7 +3,7 @@ package org.apache.kafka.controller;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.AbstractMap.SimpleImmutableEntry;
 import java.util.ArrayList;
@@ -83,6 +83,7 @@ final class FuzzBeside {
     private static final Pattern ID = Pattern.compile("(?<![\\w-])[\\w-]{21}[AQgw](?![\\w-])");
     private static final Pattern RUN = Pattern.compile("x{100,}");
     private static final String ABSENT = "absent";
+    private static final String UNSUPPORTED = "unsupported";
     private static final long HALF_A_SESSION = 4_500;
     private static final long UNCOMMITTED = 1_000_000;
     private static final String LONG = "x".repeat(32767);
@@ -151,6 +152,16 @@ final class FuzzBeside {
         @Override
         public void close() { }
 
+        /** Says of a configuration that it is not supported, where the release asks. */
+        static void support(ConfigurationControlManager.Builder configs) throws ReflectiveOperationException {
+            for (Method method : configs.getClass().getDeclaredMethods()) {
+                if (!method.getName().equals("setSupportedConfigChecker")) continue;
+                Class<?> type = method.getParameterTypes()[0];
+                method.invoke(configs, Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type},
+                    (of, asked, given) -> !List.of(given).contains(UNSUPPORTED)));
+            }
+        }
+
         static void exists(ConfigResource resource) {
             if (resource.name().equals(ABSENT)) throw new UnknownTopicOrPartitionException();
         }
@@ -159,6 +170,7 @@ final class FuzzBeside {
     static String text(FuzzDriver.Controller controller) throws ReflectiveOperationException {
         FuzzBeside asked = new FuzzBeside(controller);
         asked.askWritten(controller);
+        if (asked.registrations().isEmpty()) new FuzzVersions(asked).ask(); // of the first sequence, once
         new FuzzLogs(asked, controller).ask(new FuzzImages(asked, asked.registrations()).ask(controller.log));
         new FuzzSettings(asked, controller).ask(asked.names);
         asked.askReverted();
@@ -177,14 +189,13 @@ final class FuzzBeside {
         asked.askPartitions();
         asked.askBrokers();
         asked.askFeatures();
-        if (asked.names.isEmpty()) asked.askVersions();
         asked.askNamesakes();
         asked.askExpired(controller.clock);
         asked.askCluster(controller);
         return RUN.matcher(asked.named(asked.answer).replace('\n', ' ')).replaceAll(found -> found.group().length() + " x");
     }
 
-    private String named(CharSequence text) {
+    String named(CharSequence text) {
         return ID.matcher(text).replaceAll(found -> number(found.group()));
     }
 
@@ -206,7 +217,7 @@ final class FuzzBeside {
     }
 
     /** What a message is read as once it is written, where it is another. */
-    private static String reread(Message message, short version) {
+    static String reread(Message message, short version) {
         try {
             ObjectSerializationCache cache = new ObjectSerializationCache();
             ByteBuffer bytes = ByteBuffer.allocate(message.size(cache, version));
@@ -400,6 +411,9 @@ final class FuzzBeside {
                     call(managers.configs, "describeConfigs", Long.MAX_VALUE, Map.of(resource, keys)));
             }
         }
+        Map<ConfigResource, List<String>> all = new LinkedHashMap<>();
+        resources().forEach(one -> all.put(one, List.of()));
+        ask(head + "describeConfigs of all", () -> call(managers.configs, "describeConfigs", Long.MAX_VALUE, all));
     }
 
     ControllerRequestContext context(ApiKeys key) {
@@ -410,7 +424,11 @@ final class FuzzBeside {
 
     private void askTopics(String head) {
         List<Integer> ids = managers.cluster.brokerRegistrations().keySet().stream().sorted().limit(2).toList();
-        for (String[] wanted : new String[][] {{"new"}, {"new", "new"}, {"a.b", "a_b"}, {""}, {"..", "new"}, {"x".repeat(250)}}) {
+        List<String[]> all = new ArrayList<>(List.of(new String[][] {{"new"}, {"new", "new"}, {"a.b", "a_b"}, {""}, {"..", "new"}, {"x".repeat(250)}}));
+        if (head.isEmpty()) {
+            all.addAll(List.of(new String[][] {{"a/b", "../x", "a b", "new"}, {"."}, {"\u00e9", "a:b"}, {"x".repeat(249), "-_.9"}, {"__consumer_offsets", "new"}}));
+        }
+        for (String[] wanted : all) {
             for (boolean only : new boolean[] {false, true}) {
                 CreateTopicsRequestData request = new CreateTopicsRequestData().setValidateOnly(only);
                 for (String name : wanted) {
@@ -419,6 +437,7 @@ final class FuzzBeside {
                     if (!only) topic.assignments().add(new CreatableReplicaAssignment().setPartitionIndex(0).setBrokerIds(ids));
                     topic.configs().add(new CreatableTopicConfig().setName(ControlManagers.MIN_ISR).setValue("2"));
                     topic.configs().add(new CreatableTopicConfig().setName(ControlManagers.LIST).setValue(only ? null : "a"));
+                    topic.configs().add(new CreatableTopicConfig().setName(ControlManagers.SECRET).setValue("s"));
                     request.topics().add(topic);
                 }
                 for (Set<String> told : List.of(Set.<String>of(), Set.of("new"))) {
@@ -513,8 +532,16 @@ final class FuzzBeside {
             }
             ask("getTopicConfig " + name, () -> call(managers.configs, "getTopicConfig", name, ControlManagers.MIN_ISR));
         }
-        managers.replay(new ConfigRecord().setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName("unsaid")
-            .setName(ControlManagers.UNCLEAN).setValue(""), UNCOMMITTED);
+        ConfigResource unsaid = new ConfigResource(ConfigResource.Type.TOPIC, "unsaid");
+        for (String name : List.of(ControlManagers.UNCLEAN, ControlManagers.LIST, ControlManagers.EMPTY_LIST, UNSUPPORTED)) {
+            managers.replay(new ConfigRecord().setResourceType(unsaid.type().id()).setResourceName(unsaid.name())
+                .setName(name).setValue(""), UNCOMMITTED);
+            for (OpType kind : OpType.values()) {
+                ask("incrementalAlterConfigs of nothing " + name + " " + kind, () -> gained(managers.configs,
+                    "incrementalAlterConfigs", Map.of(unsaid, map(name, new SimpleImmutableEntry<>(kind, "a")))));
+            }
+        }
+        ask("getConfigs unsaid", () -> call(managers.configs, "getConfigs", unsaid));
         ask("uncleanLeaderElectionEnabledForTopic unsaid", () ->
             call(managers.configs, "uncleanLeaderElectionEnabledForTopic", "unsaid"));
         for (String method : List.of("clusterConfig", "currentControllerConfig", "brokersWithConfigs",
@@ -548,14 +575,14 @@ final class FuzzBeside {
         throw new NoSuchMethodException("a constructor of ImageWriterOptions.Builder that is known");
     }
 
-    private static List<ImageWriterOptions> options(List<String> lost) throws ReflectiveOperationException {
+    static List<ImageWriterOptions> options(List<String> lost) throws ReflectiveOperationException {
         List<ImageWriterOptions> all = new ArrayList<>();
-        List<MetadataVersion> versions = List.of(MetadataVersion.VERSIONS);
-        for (int at : new int[] {0, versions.size() / 3, versions.size() / 2, 2 * versions.size() / 3, versions.size() - 1}) {
-            ImageWriterOptions.Builder one = writer(versions.get(at));
-            one.setMetadataVersion(versions.get(at)).setLossHandler(loss -> lost.add(loss.loss()));
+        for (MetadataVersion version : MetadataVersion.VERSIONS) {
+            if (!version.isProduction()) continue;
+            ImageWriterOptions.Builder one = writer(version);
+            one.setMetadataVersion(version).setLossHandler(loss -> lost.add(version + " " + loss.loss()));
             try {
-                call(one, "setEligibleLeaderReplicasEnabled", at > 0);
+                call(one, "setEligibleLeaderReplicasEnabled", version.featureLevel() > 1);
             } catch (NoSuchMethodException e) {
                 // A release without the switch writes what the version allows.
             } catch (Exception e) {
@@ -623,7 +650,12 @@ final class FuzzBeside {
 
     private String written(Written record) throws ReflectiveOperationException {
         List<String> lost = new ArrayList<>(), texts = new ArrayList<>();
-        for (ImageWriterOptions option : options(lost)) texts.add(text(record.in(option)));
+        String last = "";
+        for (ImageWriterOptions option : options(lost)) {
+            String one = text(record.in(option));
+            if (!one.equals(last)) texts.add("from " + option.metadataVersion() + " " + one);
+            last = one;
+        }
         return texts + " lost " + lost;
     }
 
@@ -636,17 +668,6 @@ final class FuzzBeside {
                     ask("updateFeatures " + name + " " + level + " " + kind, () -> gained(
                         managers.features, "updateFeatures", Map.of(name, (short) level), Map.of(name, kind)));
                 }
-            }
-        }
-    }
-
-    /** What each metadata version allows of those that a cluster may have. */
-    private void askVersions() {
-        for (MetadataVersion version : MetadataVersion.VERSIONS) {
-            if (!version.isProduction()) continue;
-            for (Method method : MetadataVersion.class.getDeclaredMethods()) {
-                boolean asked = method.getParameterCount() == 0 && !Modifier.isStatic(method.getModifiers());
-                if (asked) ask(method.getName() + " of " + version, () -> call(version, method.getName()));
             }
         }
     }
@@ -757,7 +778,7 @@ final class FuzzBeside {
     }
 
     /** A broker that supports versions of features, of the metadata all. */
-    private static BrokerRegistrationRequestData newBroker(FuzzDriver.Controller controller, short least, short most) {
+    static BrokerRegistrationRequestData newBroker(FuzzDriver.Controller controller, short least, short most) {
         BrokerRegistrationRequestData broker = new BrokerRegistrationRequestData().setBrokerId(78)
             .setClusterId(ControlManagers.CLUSTER).setIncarnationId(new Uuid(0, 4)).setLogDirs(List.of(new Uuid(0, 4711)));
         controller.supported.forEach((name, range) -> {

@@ -144,7 +144,8 @@ public final class FuzzDriver {
         private void failOver() throws ReflectiveOperationException {
             managers = new ControlManagers(clock, supported, new StripedReplicaPlacer(stream), new ControlManagers.Settings() {
                 @Override
-                public void of(ConfigurationControlManager.Builder configs) {
+                public void of(ConfigurationControlManager.Builder configs) throws ReflectiveOperationException {
+                    FuzzBeside.Operator.support(configs);
                     configs.setAlterConfigPolicy(Optional.of(operator)).setValidator(operator)
                         .setExistenceChecker(FuzzBeside.Operator::exists);
                 }

@@ -12,6 +12,7 @@ import org.apache.kafka.common.metadata.ClientQuotaRecord;
 import org.apache.kafka.common.metadata.ClientQuotaRecord.EntityData;
 import org.apache.kafka.common.metadata.DelegationTokenRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
+import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.ProducerIdsRecord;
 import org.apache.kafka.common.metadata.RegisterControllerRecord;
 import org.apache.kafka.common.metadata.RemoveAccessControlEntryRecord;
@@ -44,7 +45,7 @@ final class FuzzImages {
     }
 
     /** Asks, and gives the records of the last snapshot. */
-    List<ApiMessage> ask(List<ApiMessage> log) {
+    List<ApiMessage> ask(List<ApiMessage> log) throws ReflectiveOperationException {
         List<ApiMessage> records = others();
         Set<Class<?>> kinds = records.stream().map(Object::getClass).collect(Collectors.toSet());
         records.addAll(log);
@@ -81,6 +82,21 @@ final class FuzzImages {
             MetadataImage again = read.apply(MetadataProvenance.EMPTY);
             return whole(again).equals(whole(image)) + " " + rest(again).equals(rest(image));
         });
+        List<String> lost = new ArrayList<>();
+        for (ImageWriterOptions options : FuzzBeside.options(lost)) {
+            beside.ask("image of a snapshot by " + options.metadataVersion(), () -> {
+                Map<String, Integer> counts = new TreeMap<>();
+                RecordListWriter written = new RecordListWriter();
+                image.write(written, options);
+                written.records().forEach(one ->
+                    counts.merge(one.message().getClass().getSimpleName() + " " + one.version(), 1, Integer::sum));
+                return counts + " lost " + lost.stream().sorted().toList();
+            });
+            lost.clear();
+        }
+        MetadataDelta same = new MetadataDelta.Builder().setImage(image).build();
+        writer.records().stream().filter(one -> one.message() instanceof PartitionRecord).forEach(one -> same.replay(one.message()));
+        askTold(same, "of what it is already");
         beside.ask("image of a snapshot with less", () -> {
             MetadataDelta less = new MetadataDelta.Builder().setImage(image).build();
             records.subList(0, ends.get(1)).forEach(less::replay);
@@ -137,8 +153,12 @@ final class FuzzImages {
             }
             return beside.text(counts);
         });
+        askTold(delta, String.valueOf(number));
+    }
+
+    private void askTold(MetadataDelta delta, String by) {
         for (BrokerRegistration broker : delta.topicsDelta() == null ? List.<BrokerRegistration>of() : brokers) {
-            beside.ask("told " + broker.id() + " " + number, () -> {
+            beside.ask("told " + broker.id() + " " + by, () -> {
                 LocalReplicaChanges told = delta.topicsDelta().localChanges(broker.id());
                 return beside.text(List.of(told.deletes(), told.electedLeaders(), told.leaders(), told.followers(),
                     told.topicIds(), told.directoryIds()));

@@ -4,11 +4,20 @@ import java.util.AbstractMap.SimpleImmutableEntry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
+import org.apache.kafka.clients.admin.FeatureUpdate.UpgradeType;
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
+import org.apache.kafka.common.message.BrokerRegistrationRequestData;
+import org.apache.kafka.common.message.ControllerRegistrationRequestData;
+import org.apache.kafka.common.message.CreateTopicsRequestData;
+import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopic;
+import org.apache.kafka.common.message.ListPartitionReassignmentsRequestData.ListPartitionReassignmentsTopics;
 import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
@@ -16,8 +25,10 @@ import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.RegisterControllerRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.metadata.FinalizedControllerFeatures;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.placement.StripedReplicaPlacer;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
@@ -42,11 +53,12 @@ final class FuzzLogs {
 
     void ask(List<ApiMessage> snapshot) throws ReflectiveOperationException {
         beside.ask("log of a snapshot", () -> read(snapshot));
-        for (short level : new short[] {OLDEST, NEWEST}) askLevel(level);
+        for (short level = OLDEST; level <= NEWEST; level++) askLevel(level);
         askContradictions();
         askCompleted();
         askFull();
         askElections();
+        askMoves();
     }
 
     /** The managers of a controller whose metadata version is the newest, unless the log says another. */
@@ -145,7 +157,7 @@ final class FuzzLogs {
             var topic = managers.replication.getTopic(controller.topics.get(number));
             for (int index = 0; topic != null && index < topic.numPartitions(Long.MAX_VALUE); index++) {
                 PartitionRegistration one = managers.replication.getPartition(controller.topics.get(number), index);
-                boolean asked = one.leader >= 0 && level == OLDEST;
+                boolean asked = one.leader >= 0 && level < NEWEST;
                 for (int[] isr : asked ? new int[][] {{one.leader}, one.replicas} : new int[][] {}) {
                     String[] words = proposal(managers, number, index, one, isr);
                     beside.ask("log of level " + level + ": " + String.join(" ", words), () ->
@@ -153,6 +165,7 @@ final class FuzzLogs {
                 }
             }
         }
+        askAtLevel("log of level " + level + ": ", level, managers);
         ConfigResource broker = new ConfigResource(ConfigResource.Type.BROKER, "1");
         for (String cordoned : List.of("d1", "d3")) {
             var change = Map.of("cordoned.log.dirs", new SimpleImmutableEntry<>(OpType.SET, cordoned));
@@ -162,6 +175,62 @@ final class FuzzLogs {
         for (Map<String, String> whole : List.of(Map.<String, String>of(), Map.of("cordoned.log.dirs", "d1"))) {
             beside.ask("log of level " + level + ": legacyAlterConfigs " + whole, () ->
                 FuzzBeside.gained(managers.configs, "legacyAlterConfigs", Map.of(broker, whole)));
+        }
+    }
+
+    /** What a metadata version lets brokers, controllers and an operator ask for. */
+    private void askAtLevel(String head, short level, ControlManagers managers) {
+        FinalizedControllerFeatures finalized = new FinalizedControllerFeatures(
+            managers.features.finalizedFeatures(Long.MAX_VALUE).featureMap(), EPOCH);
+        for (int directories = 0; directories < 3; directories++) {
+            BrokerRegistrationRequestData request = FuzzBeside.newBroker(controller, (short) 0, (short) 99)
+                .setLogDirs(IntStream.range(0, directories).mapToObj(n -> new Uuid(0, 4800 + n)).toList());
+            if (directories == 2) request.features().clear();
+            beside.ask(head + "registerBroker " + directories, () ->
+                texts(TourRelease.register(managers.cluster, request, EPOCH, finalized, true)));
+        }
+        for (int id : managers.cluster.brokerRegistrations().keySet().stream().sorted().limit(2).toList()) {
+            BrokerRegistration broker = managers.cluster.registration(id);
+            List<Uuid> failed = broker.directories().stream().limit(1).toList();
+            for (boolean offline : new boolean[] {true, false}) {
+                BrokerHeartbeatRequestData request = new BrokerHeartbeatRequestData().setBrokerId(id)
+                    .setBrokerEpoch(broker.epoch()).setCurrentMetadataOffset(EPOCH);
+                beside.ask(head + "heartbeat of " + id + " " + offline, () -> {
+                    if (offline) request.setOfflineLogDirs(failed);
+                    else ControlManagers.set(request, "setCordonedLogDirs", List.class, failed);
+                    return texts(managers.replication.processBrokerHeartbeat(request, 0));
+                });
+            }
+            if (!controller.topics.isEmpty()) {
+                String[] words = {"assign", String.valueOf(id), String.valueOf(broker.epoch()), "5000/0/0"};
+                beside.ask(head + String.join(" ", words), () -> {
+                    FuzzDriver.Decision decision = FuzzRequests.assign(words, managers.replication, controller.topics);
+                    return decision.reply + " " + beside.text(decision.records);
+                });
+            }
+        }
+        beside.ask(head + "registerController", () -> FuzzBeside.call(managers.cluster, "registerController",
+            new ControllerRegistrationRequestData().setControllerId(3).setIncarnationId(new Uuid(0, 3))));
+        beside.ask(head + "unregisterController", () -> FuzzBeside.call(managers.cluster, "unregisterController", 3));
+        CreateTopicsRequestData created = new CreateTopicsRequestData();
+        created.topics().add(new CreatableTopic().setName("new").setNumPartitions(2).setReplicationFactor((short) 1));
+        beside.ask(head + "createTopics", () -> texts((ControllerResult<?>) FuzzBeside.gained(managers.replication,
+            "createTopics", beside.context(ApiKeys.CREATE_TOPICS), created, Set.of("new"))));
+        for (int other = level - 2; other <= level + 1; other++) {
+            askUpdate(head, managers, MetadataVersion.FEATURE_NAME, other);
+        }
+        askUpdate(head, managers, FuzzDriver.ELR_FEATURE, 1);
+    }
+
+    /** The records of an answer; its partitions come in the order of their hashes. */
+    private List<String> texts(ControllerResult<?> result) {
+        return result.records().stream().map(one -> beside.named(beside.text(one))).sorted().toList();
+    }
+
+    private void askUpdate(String head, ControlManagers managers, String feature, int level) {
+        for (UpgradeType kind : UpgradeType.values()) {
+            beside.ask(head + "updateFeatures " + feature + " " + level + " " + kind, () -> FuzzBeside.gained(
+                managers.features, "updateFeatures", Map.of(feature, (short) level), Map.of(feature, kind)));
         }
     }
 
@@ -232,6 +301,26 @@ final class FuzzLogs {
                 new TopicRecord().setTopicId(topic).setName("full"), partition(topic, replicas)));
             beside.ask("log of a partition with replicas " + count, () ->
                 FuzzRequests.grow(new String[] {"grow", "full", "2", "-"}, managers.replication).reply);
+        }
+    }
+
+    /** Several partitions of several topics are being reassigned, and are listed all or by name. */
+    private void askMoves() throws ReflectiveOperationException {
+        List<ApiMessage> log = new ArrayList<>(List.of(broker(FIRST, 5000), broker(FIRST + 1, 5001)));
+        List<ListPartitionReassignmentsTopics> named = new ArrayList<>();
+        for (int number = 0; number < 3; number++) {
+            Uuid topic = new Uuid(0, 4720 + number);
+            log.add(new TopicRecord().setTopicId(topic).setName("moved" + number));
+            for (int index = 0; index < 3; index++) {
+                log.add(partition(topic, List.of(FIRST, FIRST + 1)).setPartitionId(index).setAddingReplicas(List.of(FIRST + 1)));
+            }
+            named.add(new ListPartitionReassignmentsTopics().setName("moved" + number).setPartitionIndexes(List.of(0, 2, 9)));
+        }
+        ControlManagers managers = after(log);
+        for (int count = 0; count <= named.size(); count++) {
+            List<ListPartitionReassignmentsTopics> asked = count == 0 ? null : named.subList(0, count);
+            beside.ask("log of moves, of topics " + count, () -> managers.replication.listPartitionReassignments(
+                asked, Long.MAX_VALUE).topics().stream().map(String::valueOf).sorted().toList());
         }
     }
 

@@ -227,7 +227,7 @@ final class FuzzRequests {
     }
 
     /** Words: broker, its epoch, then rows of directory, topic, index. */
-    private static FuzzDriver.Decision assign(String[] words, ReplicationControlManager replication, List<Uuid> topics) {
+    static FuzzDriver.Decision assign(String[] words, ReplicationControlManager replication, List<Uuid> topics) {
         AssignReplicasToDirsRequestData request = new AssignReplicasToDirsRequestData()
             .setBrokerId(Integer.parseInt(words[1])).setBrokerEpoch(Long.parseLong(words[2]));
         for (String text : words[3].split(";")) {

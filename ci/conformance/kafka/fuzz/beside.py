@@ -16,6 +16,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, Played
 from kraftcheck.ci.terminal.interrupts import OutOfTime, passed
 from kraftcheck.model.rules.ruleset import RuleSet
 
+OWN = "own "  # how a question begins that says nothing where the build alone has what it is of
 ASKED = "beside"  # the request that ends a sequence: every question that no rule is of, see FuzzBeside.java
 MORE = 4  # steps that are drawn for a sequence besides those of the one before; the first asks its questions at once
 SEQUENCES = 30  # sequences that are asked of a build
@@ -35,6 +36,8 @@ class BesideRow:
 
     def lines(self, like: str) -> list[str]:
         """The row for a reader, with the question that differs most often."""
+        if not self.sequences:
+            return ["beside the rules: nothing was compared"]
         counts = f"{self.answers:,} answers in {self.sequences:,} sequences, {self.differing:,} differ"
         text = [f"beside the rules: {counts}"]
         for question, count, released, own in self.causes[:1]:
@@ -68,7 +71,7 @@ def differences(released: Sequence[str], own: Sequence[str]) -> list[tuple[str, 
     return [
         (name, expected.get(name, "not asked"), actual.get(name, "not asked"))
         for name in dict.fromkeys((*expected, *actual))
-        if expected.get(name) != actual.get(name)
+        if expected.get(name) != actual.get(name) and (name in expected or not name.startswith(OWN))
     ]
 
 
@@ -124,7 +127,7 @@ def _parts(item: str) -> Iterator[tuple[str, str]]:
 def _kind(name: str) -> str:
     """The question without the object that it is of: its first word, after what an operator refuses it by."""
     words = name.split(" ")
-    return words[3 if words[0] == "refused" else 0]
+    return words[{"refused": 3, OWN.strip(): 1}.get(words[0], 0)]
 
 
 def _cut(one: str, other: str) -> tuple[str, str]:

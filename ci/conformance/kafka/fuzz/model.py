@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from attrs import define, field, fields, frozen
+from attrs import define, evolve, field, fields, frozen
 
 from kraftcheck.model.controller.brokers import taken_over
 from kraftcheck.model.controller.commits import commit
@@ -253,6 +254,21 @@ class ModelController:
             texts.append(text)
             self.controller = switched(self.controller)
         return answer_text(reply, texts)
+
+    def others(self, request: Request) -> tuple[str, ...]:
+        """What else the answer to a session check may be, were another session that is over the first of a table."""
+        texts, controller = list[str](), self.controller
+        while request.kind == "session-check" and request.decide is not None and not self.halted:
+            soft = controller.soft
+            ended = soft.contacts.first_ended(soft.now, soft.sessions.timeout)
+            if ended is None:
+                break
+            with contextlib.suppress(Resignation):
+                outcome, reply = request.decide(controller, self.rules)
+                texts.append(answer_text(reply, [record_text(one, self.topics) for one in outcome.records]))
+            left = soft.contacts.without(ended.broker, ended.epoch)
+            controller = evolve(controller, soft=evolve(soft, contacts=left))
+        return tuple(texts[1:])
 
     def _repeated(self, timer: Decide) -> str:
         """Rounds of a timer until it is not due any more; which round decides on a partition is a matter of hashes.

@@ -25,7 +25,7 @@ import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.KafkaConfigSchema;
 import org.apache.kafka.metadata.VersionRange;
 import org.apache.kafka.metadata.placement.ReplicaPlacer;
-import org.apache.kafka.server.config.ConfigSynonym;
+import org.apache.kafka.server.config.ServerTopicConfigSynonyms;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 /** The managers of a controller, wired as QuorumController wires them, without a topic or a broker. */
@@ -36,6 +36,8 @@ final class ControlManagers {
     static final String LIST = "cleanup.policy";
     static final String NAME = "compression.type"; // comes before its neighbours by its hash, after one by its name
     static final String EMPTY_LIST = "leader.replication.throttled.replicas";
+    static final String RETENTION = "retention.ms"; // has synonyms in hours and in minutes
+    static final String SECRET = "secret";
 
     final SnapshotRegistry snapshots;
     final FeatureControlManager features;
@@ -55,7 +57,7 @@ final class ControlManagers {
 
         default void of(ClusterControlManager.Builder cluster) { }
 
-        default void of(ConfigurationControlManager.Builder configs) { }
+        default void of(ConfigurationControlManager.Builder configs) throws ReflectiveOperationException { }
 
         default void of(ReplicationControlManager.Builder replication) { }
     }
@@ -108,10 +110,13 @@ final class ControlManagers {
             .define(UNCLEAN, ConfigDef.Type.BOOLEAN, false, ConfigDef.Importance.HIGH, "")
             .define(LIST, ConfigDef.Type.LIST, "b", ConfigDef.Importance.HIGH, "")
             .define(NAME, ConfigDef.Type.STRING, "c", ConfigDef.Importance.HIGH, "")
-            .define(EMPTY_LIST, ConfigDef.Type.LIST, null, ConfigDef.Importance.HIGH, "");
+            .define(EMPTY_LIST, ConfigDef.Type.LIST, null, ConfigDef.Importance.HIGH, "")
+            .define(RETENTION, ConfigDef.Type.LONG, 7L, ConfigDef.Importance.HIGH, "")
+            .define(SECRET, ConfigDef.Type.PASSWORD, null, ConfigDef.Importance.HIGH, "")
+            .defineInternal("internal", ConfigDef.Type.INT, 1, ConfigDef.Importance.LOW);
         return new KafkaConfigSchema(
             Map.of(ConfigResource.Type.TOPIC, known, ConfigResource.Type.BROKER, known),
-            Map.of(MIN_ISR, List.of(new ConfigSynonym(MIN_ISR)), UNCLEAN, List.of(new ConfigSynonym(UNCLEAN))));
+            ServerTopicConfigSynonyms.ALL_TOPIC_CONFIG_SYNONYMS);
     }
 
     ReplicationControlManager replication() {

@@ -63,6 +63,9 @@ def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_
         ("emptied-write", "ConfigurationsImage", "image", "image"),
         ("emptied-write", "AclsImage", "image", "image"),
         ("later-isDirectoryAssignmentSupported", "MetadataVersion", "server/common", "isDirectoryAssignmentSupported"),
+        ("later-isElrSupported", "MetadataVersion", "server/common", "toRecord"),
+        ("emptied-write", "ZkMigrationStateRecord", "common/metadata", "bytes"),
+        ("first-describeConfigs", "ConfigurationControlManager", "controller", "describeConfigs"),
     ],
 )
 def test_what_a_log_would_show_later_is_noticed(
@@ -118,5 +121,6 @@ def test_sequences_that_differ_before_are_left_out() -> None:
     """Where a request is answered otherwise the questions after it are of another state, and are not compared."""
     assert differences(["ok a", "ok x = 1|y = 2"], ["ok b", "ok x = 3|y = 2"]) is None
     assert differences(["ok a", "ok x = 1|y = 2"], ["ok a", "ok x = 3|y = 2"]) == [("x", "1", "3")]
+    assert differences(["ok a", "ok own x = 1"], ["ok a", "ok own x = 2|own y = 2"]) == [("own x", "1", "2")]
     died = differences(["ok a", "ok x = 1"], ["ok a", "the process died: no memory"])
     assert died == [("x", "1", "not asked"), ("the process died: no memory", "not asked", "")]

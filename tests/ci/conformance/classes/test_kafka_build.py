@@ -88,7 +88,9 @@ def test_the_digests_of_what_is_driven_are_said(tmp_path: Path) -> None:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert lines[1:] == [f"  sha256 {digest} {path.name}", "  what it does not have is of 4.4.0"]
     server = jar(tmp_path / "kafka-server-4.4.0.jar", "org/apache/kafka/server/Main.class")
-    assert f"  not asked, for no controller stands on it: {server.name}" in Build.of(f"{path},{server}").lines()
+    both = Build.of(f"{path},{server}")
+    assert f"  not asked, for no controller stands on it: {server.name}" in both.lines()
+    assert (both.unasked, Build.of(str(path)).unasked) == ([server.name], [])
 
 
 @pytest.mark.usefixtures("completed")
@@ -258,6 +260,29 @@ def test_a_finding_is_asked_of_a_build(tmp_path: Path) -> None:
     assert ran.code == 23
     assert "    UNEXPECTED managers: recorded 'shown', now 'otherwise'\n" in ran.out
     assert f" steps by the rules of {NEWEST}; the classes of {tmp_path / 'mended'}: otherwise\n" in ran.out
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_jar_is_read_whatever_it_says_of_itself(tmp_path: Path) -> None:
+    """Of a class that was changed in place, so that its jar has another sum of it, a line names jar and class."""
+    released = next(path for path in map(Path, jars.jars(NEWEST).split(os.pathsep)) if "kafka-raft" in path.name)
+    patched = tmp_path / released.name
+    with zipfile.ZipFile(released) as source, zipfile.ZipFile(patched, "w") as stored:
+        for member in source.namelist():
+            stored.writestr(member, source.read(member))
+    assert Build.of(str(patched), NEWEST).changed() == set()
+    patched.write_bytes(patched.read_bytes().replace(b"LeaderState.java", b"LeaderState.jav4", 1))
+    with pytest.raises(Refusal, match=rf"{patched}: org/apache/kafka/raft/\S+ is damaged .*; build the jar anew"):
+        Build.of(str(patched), NEWEST).changed()
+
+
+@pytest.mark.xdist_group("kafka")
+def test_classes_that_decide_are_known_by_their_modules() -> None:
+    """What a client alone has decides nothing; what no module has may."""
+    names = {
+        f"org.apache.kafka.{name}" for name in ("raft.LeaderState", "queue.KafkaEventQueue", "clients.Metadata", "New")
+    }
+    assert names - Build(NEWEST).deciding(names) == {"org.apache.kafka.clients.Metadata"}
 
 
 @pytest.mark.slow

@@ -86,16 +86,18 @@ def test_what_no_line_shows_is_named(tmp_path: Path) -> None:
     assert Noted.of(tmp_path, names).unrun(str(release), str(release)) == ()
 
 
+@pytest.mark.parametrize(("value", "told"), [("n < 2 ? n : 7", ["Half.of (line 1 in part)"]), ("7", []),
+                                             ("Math.min(n, n > 7 ? n : n)", ["Half.of (line 1 in part)"])])  # fmt: skip
 @pytest.mark.xdist_group("kafka")
-def test_a_line_that_has_run_in_part_is_named(tmp_path: Path) -> None:
-    """Of a line that gives one of two values only one was asked for: the other is another, and the line has not run."""
-    text = (
-        "class Half { static int of(int n) { return n < 2 ? n : 7; } public static void main(String[] a) { of(1); } }"
-    )
+def test_a_line_that_has_run_in_part_is_named(value: str, told: list[str], tmp_path: Path) -> None:
+    """Of a changed line that gives one of two values, or asks what is always so, a part has not run; it is named."""
+    method = f"static int of(int n) {{ return {value}; }}"
+    text = f"class Half {{ {method} public static void main(String[] a) {{ of(1); }} }}"
     release, build = compiled(tmp_path / "release", text), compiled(tmp_path / "build", text.replace("7", "8"))
     notes = Noted.of(tmp_path, ["Half"])
-    subprocess.run([program("java"), *notes.options(), "-cp", str(build), "Half"], check=True)
-    assert [str(one) for one in notes.unrun(str(build), str(release))] == ["Half.of (line 1)"]
+    for path in (release, build):
+        subprocess.run([program("java"), *notes.options(), "-cp", str(path), "Half"], check=True)
+    assert [str(one) for one in notes.unrun(str(build), str(release))] == told
 
 
 @pytest.mark.xdist_group("kafka")
@@ -115,6 +117,10 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jar").write_text("no jar")
     with pytest.raises(Refusal, match=r"what has run of the changed classes cannot be told: .*ZipException"):
         unrun(tmp_path / "a.jar", tmp_path)
+    cut = next(changed(tmp_path, "101").rglob("*.class"))
+    cut.write_bytes(cut.read_bytes()[:5000])
+    with pytest.raises(Refusal, match=rf"{OWNER} cannot be read, as a class file that is cut off .*; build it anew"):
+        unrun(tmp_path / "101", tmp_path)
 
 
 @pytest.mark.parametrize("odd", [",", "=", ":"])

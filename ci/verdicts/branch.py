@@ -236,10 +236,13 @@ class _Outcome:
             "unasked": [*self.unasked], "stale": self.stale, "beyond": list(self.beyond),
         }  # fmt: skip
 
-    def changes(self, like: str) -> Iterator[str]:
+    def changes(self, build: Build) -> Iterator[str]:
         """What it changes, and what of that no question ran."""
+        like, foreign = build.like, build.foreign
+        if foreign:
+            yield f"classes that are not Kafka's are of {_first_of(foreign)}; what of them ran is not looked at"
         if not self.changed:
-            yield f"no class that a controller stands on is another than that of {like}"
+            yield f"no class of Kafka's that a controller stands on is another than that of {like}"
         else:
             unrun = sorted(self.unrun, key=lambda one: (one.owner not in self.deciding, one.owner, one.name))
             told = f"; no question ran {_first_of(unrun)}" if unrun else ", all of it run"
@@ -420,7 +423,7 @@ def _answered(
             outcome, changed=changed, unrun=unrun, stale=build.stale, beyond=beyond, deciding=deciding,
             differing_classes=differing, unasked=build.unasked,
         )  # fmt: skip
-    for line in outcome.changes(build.like) if build.first else ():
+    for line in outcome.changes(build) if build.first else ():
         say([line])
     return outcome
 

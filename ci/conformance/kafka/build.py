@@ -252,6 +252,12 @@ class Build:
         return f"{has}: run {_gradle([module])}" if share < _MOST else ""
 
     @property
+    def foreign(self) -> list[str]:
+        """The jars and folders that are no released ones, and that have classes which are not Kafka's."""
+        parts = (part for part in self.first if part.digest not in {*digests().values()})
+        return [part.path.name for part in parts if len([*part.own]) < len(part.classes)]
+
+    @property
     def unasked(self) -> list[str]:
         """The jars of modules that no controller stands on, and that are no released ones."""
         modules, known = {_artifact(name) for name in listed(self.like, CONTROLLER)}, {*digests().values()}

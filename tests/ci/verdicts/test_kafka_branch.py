@@ -186,7 +186,7 @@ def test_a_build_that_is_older_than_its_sources_is_no_pass(tmp_path: Path) -> No
     source.write_text("class Changed { }")
     ran = kraftcheck("branch", str(tmp_path), "--quiet")
     assert ran.code == 21
-    assert f"\nno class that a controller stands on is another than that of {NEWEST}\n" in ran.out
+    assert f"\nno class of Kafka's that a controller stands on is another than that of {NEWEST}\n" in ran.out
     said = "; sources of metadata are newer than what is built: run gradle :metadata:jar (exit 21)"
     assert ran.out.splitlines()[-1].endswith(said)
 

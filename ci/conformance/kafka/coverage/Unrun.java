@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.jar.JarFile;
@@ -169,10 +170,11 @@ public final class Unrun {
         if (!own.superName.equals(released.superName) || !own.interfaces.containsAll(released.interfaces)) {
             print(name, "parents", List.of(0));
         }
-        Map<String, Integer> fields = new HashMap<>();
-        own.fields.forEach(field -> fields.put(field.name, field.access));
+        Map<String, FieldNode> fields = new HashMap<>();
+        own.fields.forEach(field -> fields.put(field.name, field));
         for (FieldNode field : released.fields) {
-            if ((field.access & ~fields.getOrDefault(field.name, -1) & Opcodes.ACC_VOLATILE) != 0) {
+            FieldNode now = fields.getOrDefault(field.name, field);
+            if ((field.access & ~now.access & Opcodes.ACC_VOLATILE) != 0 || !Objects.equals(field.value, now.value)) {
                 print(name, field.name, List.of(0));
             }
         }

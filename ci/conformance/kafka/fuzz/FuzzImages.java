@@ -82,15 +82,16 @@ final class FuzzImages {
             MetadataImage again = read.apply(MetadataProvenance.EMPTY);
             return whole(again).equals(whole(image)) + " " + rest(again).equals(rest(image));
         });
-        List<String> lost = new ArrayList<>();
+        List<String> lost = new ArrayList<>(), last = new ArrayList<>();
         for (ImageWriterOptions options : FuzzBeside.options(lost)) {
             beside.ask("image of a snapshot by " + options.metadataVersion(), () -> {
-                Map<String, Integer> counts = new TreeMap<>();
                 RecordListWriter written = new RecordListWriter();
                 image.write(written, options);
-                written.records().forEach(one ->
-                    counts.merge(one.message().getClass().getSimpleName() + " " + one.version(), 1, Integer::sum));
-                return counts + " lost " + lost.stream().sorted().toList();
+                List<String> texts = written.records().stream().map(one -> beside.named(beside.text(one))).sorted().toList();
+                List<String> added = texts.stream().filter(one -> !last.contains(one)).toList();
+                last.clear();
+                last.addAll(texts);
+                return texts.size() + " " + added + " lost " + lost.stream().sorted().toList();
             });
             lost.clear();
         }

@@ -45,7 +45,7 @@ def test_a_class_as_released_has_nothing_to_run(tmp_path: Path) -> None:
 CLASSES = """
 class Parent { void told() { } }
 class Heir extends Parent { void told() { System.out.println(1); } private void own() { } }
-class Threads { volatile int epoch; synchronized int next() { return 1; } }
+class Threads { volatile int epoch; static final int MOST = 5; synchronized int next() { return 1; } }
 enum Kind { ADD, REMOVE, KEEP }
 class Switch { int of(Kind kind) { switch (kind) { case ADD: return 1; case REMOVE: return 2; default: return 3; } } }
 class Lambdas { Runnable one() { return () -> System.gc(); } Runnable two() { return () -> Thread.yield(); } }
@@ -71,7 +71,7 @@ def test_what_no_line_shows_is_named(tmp_path: Path) -> None:
         "case ADD: return 1; case REMOVE: return 2;": "case REMOVE: return 1; case ADD: return 2;",
         "System.gc(); } Runnable two() { return () -> Thread.yield()":
             "Thread.yield(); } Runnable two() { return () -> System.gc()",
-        "class Gone { void said() { } }": "", "class Switch {": "class Switch extends Parent {",
+        "MOST = 5": "MOST = 6", "class Gone { void said() { } }": "", "class Switch {": "class Switch extends Parent {",
     }  # fmt: skip
     text = CLASSES
     for old, new in changes.items():
@@ -80,8 +80,9 @@ def test_what_no_line_shows_is_named(tmp_path: Path) -> None:
     names = [path.stem for path in release.glob("*.class")]
     found = [str(one) for one in Noted.of(tmp_path, names).unrun(str(build), str(release))]
     assert {one.partition(" ")[0] for one in found} == {
-        "Gone", "Heir.told", "Heir.own", "Threads.epoch", "Threads.next", "Switch.parents", "Switch.<init>",
-        "Switch$1.<clinit>", "Lambdas.one", "Lambdas.two", "Lambdas.lambda$one$0", "Lambdas.lambda$two$1"}  # fmt: skip
+        "Gone", "Heir.told", "Heir.own", "Threads.epoch", "Threads.MOST", "Threads.next", "Switch.parents",
+        "Switch.<init>", "Switch$1.<clinit>", "Lambdas.one", "Lambdas.two", "Lambdas.lambda$one$0",
+        "Lambdas.lambda$two$1"}  # fmt: skip
     assert {"Gone (gone)", "Heir.told (gone 3)", "Heir.own (gone 3)"} <= {*found}
     assert Noted.of(tmp_path, names).unrun(str(release), str(release)) == ()
 

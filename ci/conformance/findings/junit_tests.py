@@ -1,6 +1,6 @@
 """JUnit tests of findings, in docs/findings/tests, by `python -m kraftcheck.ci.conformance.findings.junit_tests`.
 
-With a build the command compiles them instead, as they stand, and runs them there. Each takes the recorded steps of the
+With builds it compiles them instead, as they stand, and runs them on each. A test takes the recorded steps of the
 newest release on Kafka's own managers, or asks a broker's classes what they do. It passes where a release has the
 defect, and fails where the defect is mended.
 """
@@ -104,11 +104,13 @@ def run(build: Build, driver: str, place: Path = PLACE) -> dict[str, str]:
 
 
 def main(builds: Sequence[str]) -> int:
-    """Write every test anew; or run them on a build, where the exit code is 1 if one fails."""
+    """Write every test anew; or run them on builds, where the exit code is 1 if one fails."""
     if builds:
-        outcomes = {name: said for driver in (TOUR, BROKER) for name, said in run(Build(builds[0]), driver).items()}
-        print(*(f"{name}: {said or 'passes'}" for name, said in outcomes.items()), sep="\n")
-        return int(any(said != PASSES for said in outcomes.values()))
+        asked = [
+            (name, *one) for name in builds for driver in (TOUR, BROKER) for one in run(Build(name), driver).items()
+        ]
+        print(*(f"{build} {name}: {said or 'passes'}" for build, name, said in asked), sep="\n")
+        return int(any(said != PASSES for _, _, said in asked))
     for finding in with_tests():
         (PLACE / f"{class_name(finding.id)}.java").write_text(source(finding), encoding="utf-8")
         print(finding.id)

@@ -338,6 +338,7 @@ class ImageRules:
     deleted_topic_stays_created: bool = False
     clear_elr_unhandled: bool = False
     snapshot_forgets_replicas: bool = False
+    snapshot_drops_elr: bool = False
     merge_fills_unassigned: bool = False
     stray_found_by_name: bool = False
     offline_without_topic_id: bool = False

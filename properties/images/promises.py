@@ -16,8 +16,8 @@ def properties(setting: Setting) -> list[Property]:
     claims = [
         always("image-is-the-replay", "after a batch the image of a broker is the replay of all records", _same,
                "KAFKA-19383; KAFKA-18649",
-               ("clear-elr-reads-old-image", "clear-elr-unhandled", "snapshot-keeps-deleted"),
-               rules=(_CLEARED, "image.snapshot-is-joined-to-the-image")),
+               ("clear-elr-reads-old-image", "clear-elr-unhandled", "snapshot-keeps-deleted", "snapshot-drops-elr"),
+               rules=(_CLEARED, "image.snapshot-is-joined-to-the-image", "image.snapshot-has-the-elr")),
         always("deleted-topic-stays-deleted", "after a batch the image of a broker has no topic that is deleted",
                lambda s: {f"topic {n}": implies(all_of(_settled(s), image.exists), topic.exists)
                           for n, (image, topic) in enumerate(zip(s.image, s.topics, strict=True))},
@@ -35,6 +35,8 @@ def properties(setting: Setting) -> list[Property]:
                rules=("image.logs-follow-replicas", "image.snapshot-is-joined-to-the-image",
                       "image.stray-logs-are-told-by-id")),
         sometimes("shows-elr", "an image has an ELR", lambda s: any_of(*(topic.elr for topic in s.image))),
+        sometimes("shows-elr-left", "ELR is off, and an image has one", lambda s: all_of(
+            negate(s.elr_enabled), any_of(*(topic.elr for topic in s.image)))),
         sometimes("shows-unassigned", "an image has a replica in no directory",
                   lambda s: any_of(*(topic.unassigned for topic in s.image))),
         happens("shows-removal", "a batch removes a replica, and the broker deletes its log", _removes),

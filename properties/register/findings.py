@@ -11,6 +11,7 @@ from kraftcheck.model.register import RegisterError, content, record, spelled
 
 SEVERITIES: Mapping[str, str] = {
     "loss": "acknowledged records may be lost",
+    "divergence": "those that have read the same log differ, and nothing says so",
     "controller": "the controller resigns",
     "start": "a broker cannot start",
     "offline": "a partition is offline, or refuses writes, though a live replica could lead",

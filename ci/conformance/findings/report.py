@@ -71,7 +71,7 @@ IN_FULL = {
 
 ALL_TAKEN = ("elections", "elr-index")  # systems whose steps are all the controller's
 
-ASKED = ("partition", "controller")
+ASKED = ("partition", "controller", "images")
 """The groups of choices that the classes of every release are asked for; those of others are of brokers."""
 
 UNASKED = "by rules that were read in the source of October 2024, with no class of theirs asked:"
@@ -300,7 +300,8 @@ def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
     tell, broken = functools.partial(_told, disks="directories" in shown_of), place.property
     yield "## Steps\n"
     yield (
-        f"The shortest in the scope `{place.system} {_scope(place)}`, with {numbers}, {_searched(finding, shown)}. "
+        f"The shortest in the scope `{place.system} {_scope(place)}`,{f' with {numbers},' * bool(numbers)} "
+        f"{_searched(finding, shown)}. "
         f"{taken_by_release(finding, shown)}".rstrip()
         + "\n"
     )

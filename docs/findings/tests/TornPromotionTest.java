@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: JBOD: a disk that fails while a move between directories ends leaves two logs, and the broker never starts again. */
+/** Shows a defect: JBOD: a disk that fails as a move ends leaves two logs, and the broker never starts again. */
 class TornPromotionTest {
     @Test
     void tornPromotion() throws Exception {

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: Replication: a leader that is elected again trusts followers' log end offsets of its earlier leader epoch, although they have truncated. */
+/** Shows a defect: Replication: a leader elected again trusts followers' log end offsets of its earlier epoch, although they have truncated. */
 class TrustedLogEndsTest {
     @Test
     void trustedLogEnds() throws Exception {

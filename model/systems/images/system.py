@@ -51,6 +51,7 @@ class Images:
     made: Word  # how many topics were created
     topics: tuple[Topic, ...]  # as all records have them
     directories: Truth  # whether the metadata version has directories
+    elr_enabled: Truth  # whether ELR is switched on
     up: Truth  # whether the broker runs
     image: tuple[Topic, ...]  # the topics of its image
     knows: Truth  # whether its image is of a version that has directories
@@ -75,20 +76,20 @@ def layout(setting: Setting) -> Images:
     count = setting["topics"]
     topic = Topic(truth(), truth(), truth(), truth())
     return Images(
-        ints(0, count), (topic,) * count, truth(), truth(), (topic,) * count, truth(),
+        ints(0, count), (topic,) * count, truth(), truth(), truth(), (topic,) * count, truth(),
         (Change(truth(), truth(), topic, truth()),) * count, ints(NOBODY, count - 1), truth(), truth(),
         (Log(truth(), truth()),) * count, (truth(),) * count * setting["crashes"],
     )  # fmt: skip
 
 
 def initial(setting: Setting) -> list[Images]:
-    """A broker of a cluster without topics, whose version has directories, or has none yet."""
+    """A broker of a cluster without topics and with ELR on, whose version has directories, or has none yet."""
     count = setting["topics"]
     none = (Topic(),) * count
     changes, logs = (Change(),) * count, (Log(),) * count
     unnamed = (False,) * count * setting["crashes"]
     return [
-        Images(0, none, directories, True, none, directories, changes, NOBODY, False, False, logs, unnamed)
+        Images(0, none, directories, True, True, none, directories, changes, NOBODY, False, False, logs, unnamed)
         for directories in (False, True)
     ]
 
@@ -111,6 +112,7 @@ LEGEND = Legend(
         "reassign": sent(CONTROLLER, BROKER, "PartitionChangeRecord"),
         "shrink": sent(CONTROLLER, BROKER, "PartitionChangeRecord"),
         "clear_elr": sent(CONTROLLER, BROKER, "ClearElrRecord"),
+        "disable_elr": sent(CONTROLLER, BROKER, "FeatureLevelRecord"),
         "raise_version": sent(CONTROLLER, BROKER, "FeatureLevelRecord"),
         **events(BROKER, "publish", "load_snapshot", "stop", "start", "fail_disk", "crash", "name_logs"),
     },
@@ -207,9 +209,9 @@ class Joining(OfSetting[ImageRules]):
         return evolve(after, topics=topics)
 
     def may_shrink(self, state: Images) -> Conjuncts:
-        """The topic that exists has no ELR."""
+        """The topic that exists has no ELR, which is on."""
         none = none_of(*(topic.elr for topic in state.topics))
-        return {**self.exists(state), "the ELR is empty": none}
+        return {**self.exists(state), "ELR is on": state.elr_enabled, "the ELR is empty": none}
 
     def shrink(self, state: Images) -> Images:
         """The ISR shrinks below min ISR: a replica enters the ELR."""
@@ -255,6 +257,14 @@ class Joining(OfSetting[ImageRules]):
     def _unknown(self, state: Images, number: int) -> Truth:
         """Whether neither the image nor the batch has a topic."""
         return none_of(state.image[number].exists, state.changes[number].changed)
+
+    def may_disable_elr(self, state: Images) -> Conjuncts:
+        """ELR is on."""
+        return {"ELR is on": state.elr_enabled}
+
+    def disable_elr(self, state: Images) -> Images:
+        """ELR is switched off, and what partitions have of it stays."""
+        return evolve(state, elr_enabled=False, pending=state.up)
 
     def may_raise(self, state: Images) -> Conjuncts:
         """The version has no directories yet."""
@@ -332,8 +342,17 @@ class Joining(OfSetting[ImageRules]):
             deleted = False if self.rules.snapshot_keeps_deleted else all_of(old.exists, negate(topic.exists))
             return Change(topic.exists, all_of(topic.exists, based), topic, deleted)
 
-        pairs = zip(state.topics, state.image, strict=True)
+        pairs = zip(self.snapshot(state), state.image, strict=True)
         return self.published(state, tuple(change(topic, old) for topic, old in pairs))
+
+    @rule("image.snapshot-has-the-elr", switches=("snapshot-drops-elr",),
+          source="KIP-630; PartitionRegistration.toRecord",
+          says="A snapshot has the ELR of a partition as records have left it, whether ELR is on or off.")  # fmt: skip
+    def snapshot(self, state: Images) -> tuple[Topic, ...]:
+        """The topics of a snapshot."""
+        if not self.rules.snapshot_drops_elr:
+            return state.topics
+        return tuple(evolve(topic, elr=all_of(topic.elr, state.elr_enabled)) for topic in state.topics)
 
     def running(self, state: Images) -> Conjuncts:
         """The broker runs, and has joined every batch."""
@@ -407,6 +426,7 @@ def actions(setting: Setting) -> list[Action]:
         Action("reassign", do.reassign, do.exists, {}, "alterPartitionReassignments"),
         Action("shrink", do.shrink, do.may_shrink, {}, "alterPartition"),
         Action("clear_elr", do.clear_elr, do.may_clear, {"named": (0, 1)}, "incrementalAlterConfigs"),
+        Action("disable_elr", do.disable_elr, do.may_disable_elr, {}, "updateFeatures"),
         Action("raise_version", do.raise_version, do.may_raise, {}, "updateFeatures"),
         Action("publish", do.publish, do.may_publish, {}, "MetadataDelta.apply"),
         Action("load_snapshot", do.load_snapshot, do.running, {}, "MetadataLoader.handleLoadSnapshot"),

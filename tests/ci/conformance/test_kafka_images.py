@@ -38,7 +38,7 @@ def test_the_newest_release_agrees() -> None:
 
 @pytest.mark.parametrize("variant", [
     "+clear-elr-reads-old-image", "+deleted-topic-stays-created", "+clear-elr-unhandled", "+snapshot-keeps-deleted",
-    "-snapshot-forgets-replicas", "+merge-fills-unassigned", "+removed-replica-keeps-log",
+    "-snapshot-forgets-replicas", "-snapshot-drops-elr", "+merge-fills-unassigned", "+removed-replica-keeps-log",
 ])  # fmt: skip
 def test_a_wrong_rule_is_noticed(variant: str) -> None:
     """Each choice about records and images that the newest release has not made, or has, differs from its classes."""
@@ -51,7 +51,7 @@ def test_drawn_paths_find_a_wrong_rule() -> None:
     """Of drawn paths each step is compared: they alone find a rule that differs, and say which path shows it."""
     setting = IMAGES.setting("tiny", {"topics": 1}, rules=parse(f"kafka-{NEWEST}+snapshot-keeps-deleted"))
     space, generator = ImageSpace.of(IMAGES, setting, ()), np.random.default_rng(0)
-    tour = ImageTour(Build(NEWEST), space, 1)
+    tour = ImageTour(Build(NEWEST), space, 1, True)
     tour.walk([space.drawn(generator) for _ in range(20)], "FOLLOWS", 0, lambda *progress: None)
     assert {one.action for one in tour.differences.shown()} >= {"load_snapshot"}
     assert tour.unbroken < tour.steps

@@ -4,6 +4,7 @@ import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.metadata.FeatureLevelRecord;
@@ -45,6 +46,7 @@ public final class ImagesDriver {
     static final int REFUSED = 2;
     static final int ALTERED = 3;
     static final int BITS = 4;
+    static final int TOPICS = 5;
     static final String NAME = "foo";
     static final String ELR_FEATURE = "eligible.leader.replicas.version";
     static final MetadataVersion WITHOUT_DIRECTORIES = MetadataVersion.IBP_3_6_IV2;
@@ -64,24 +66,35 @@ public final class ImagesDriver {
         int topics = Integer.parseInt(args[0]);
         ImagesDriver driver = new ImagesDriver(topics, args[1].equals("LEADS"));
         String[] actions = Arrays.copyOfRange(args, 2, args.length);
-        int inputs = 4 + BITS * topics;
+        int inputs = TOPICS + BITS * topics;
         int outputs = 5 + topics * (2 * BITS + 4);
         DriverRows.each(inputs, outputs, given -> driver.step(given, actions[given[1]], outputs));
     }
 
-    /** The records that everything up to now comes to, as a snapshot has them. */
-    private static List<ApiMessage> snapshot(int[] row, int topics, boolean leads) {
-        List<ApiMessage> records = new ArrayList<>(features(row[3] != 0));
+    /** The records that everything up to now comes to, with ELR on or off. */
+    private static List<ApiMessage> everything(int[] row, int topics, boolean leads) {
+        List<ApiMessage> records = new ArrayList<>(features(row[3] != 0, row[4] != 0));
         for (int n = 0; n < topics; n++) {
-            int at = 4 + BITS * n;
+            int at = TOPICS + BITS * n;
             if (row[at] != 0) records.addAll(topic(n, row[at + 1] != 0, row[at + 2] != 0, row[at + 3] != 0, leads));
         }
         return records;
     }
 
-    private static List<ApiMessage> features(boolean directories) {
+    /** The snapshot that Kafka writes of an image which has read everything. */
+    private static List<ApiMessage> snapshot(int[] row, int topics, boolean leads) {
+        MetadataDelta read = new MetadataDelta.Builder().build();
+        everything(row, topics, leads).forEach(read::replay);
+        MetadataImage whole = read.apply(MetadataProvenance.EMPTY);
+        RecordListWriter writer = new RecordListWriter();
+        whole.write(writer, new ImageWriterOptions.Builder(whole).build());
+        return writer.records().stream().map(ApiMessageAndVersion::message).collect(Collectors.toList());
+    }
+
+    private static List<ApiMessage> features(boolean directories, boolean elr) {
         MetadataVersion version = directories ? MetadataVersion.latestProduction() : WITHOUT_DIRECTORIES;
-        return List.of(level(MetadataVersion.FEATURE_NAME, version.featureLevel()), level(ELR_FEATURE, (short) 1));
+        short level = (short) (elr ? 1 : 0);
+        return List.of(level(MetadataVersion.FEATURE_NAME, version.featureLevel()), level(ELR_FEATURE, level));
     }
 
     private static FeatureLevelRecord level(String name, short level) {
@@ -115,7 +128,7 @@ public final class ImagesDriver {
     private List<ApiMessage> records(String action, int argument, int[] row) throws ReflectiveOperationException {
         int current = NOBODY;
         for (int n = 0; n < topics; n++) {
-            if (row[4 + BITS * n] != 0) current = n;
+            if (row[TOPICS + BITS * n] != 0) current = n;
         }
         boolean directories = row[3] != 0;
         PartitionChangeRecord change = new PartitionChangeRecord().setTopicId(id(current)).setPartitionId(0);
@@ -125,7 +138,7 @@ public final class ImagesDriver {
             case "delete":
                 return List.of(new RemoveTopicRecord().setTopicId(id(current)));
             case "reassign":
-                boolean mine = row[4 + BITS * current + 1] == 0;
+                boolean mine = row[TOPICS + BITS * current + 1] == 0;
                 change.setReplicas(replicas(mine));
                 if (directories) change.setDirectories(unassigned(mine));
                 if (leads) change.setLeader(mine ? ME : ANOTHER).setIsr(List.of(mine ? ME : ANOTHER));
@@ -138,7 +151,9 @@ public final class ImagesDriver {
                 type.getMethod("setTopicName", String.class).invoke(clear, argument == 1 ? NAME : "");
                 return List.of(clear);
             case "raise_version":
-                return features(true).subList(0, 1);
+                return features(true, true).subList(0, 1);
+            case "disable_elr":
+                return features(true, false).subList(1, 2);
             default:
                 throw new IllegalArgumentException("no records are known of " + action);
         }
@@ -153,8 +168,9 @@ public final class ImagesDriver {
             } else if (action.equals("publish")) {
                 joined = publish();
             } else if (action.equals("load_snapshot") || action.equals("start")) {
+                boolean starts = action.equals("start");
                 delta = new MetadataDelta.Builder().setImage(image == null ? MetadataImage.EMPTY : image).build();
-                snapshot(row, topics, leads).forEach(delta::replay);
+                (starts ? everything(row, topics, leads) : snapshot(row, topics, leads)).forEach(delta::replay);
                 delta.finishSnapshot();
                 joined = publish();
             } else {
@@ -170,7 +186,7 @@ public final class ImagesDriver {
     private void begin(boolean directories) {
         failed = false;
         delta = new MetadataDelta.Builder().build();
-        features(directories).forEach(delta::replay);
+        features(directories, true).forEach(delta::replay);
         publish();
     }
 

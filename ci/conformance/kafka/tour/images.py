@@ -33,11 +33,15 @@ from kraftcheck.solvers.traces.render import call
 
 SILENT = ("fail_disk",)  # actions of disks alone
 OF_DISKS = ("stray_found_by_name", "offline_without_topic_id")  # choices about what a broker finds on its disks
-OF_ELR = ("shrink", "clear_elr")  # actions that a release without ELR in production, one before 4.0, has no records for
+OF_ELR = (
+    "shrink",
+    "clear_elr",
+    "disable_elr",
+)  # actions that a release without ELR in production, one before 4.0, has no records for
 JOINS = ("publish", "load_snapshot", "start")  # actions that end with a new image, which is written then
 
-WRITTEN, REFUSED = 1, 2
-"""The column `written` of a new image: written and read as what it is, or refused; 3 is read as another."""
+WRITTEN, REFUSED, ALTERED = 1, 2, 3
+"""The column `written` of a new image: written and read as what it is, refused, or read as another."""
 
 ROLES = {"FOLLOWS": 1, "LEADS": 2}
 """What the broker is of each partition: the argument of the driver, and the column `hosted` of a replica to make."""
@@ -147,6 +151,7 @@ class ImageTour:
     build: Build
     space: ImageSpace
     topics: int
+    drops_elr: bool  # whether a snapshot that is written with ELR off has no ELR
     differences: Differences = field(factory=Differences)  # of answers
     # walks, steps, unbroken: how many were taken, and how many of the steps come after none that differs
     walks: int = 0
@@ -196,7 +201,7 @@ class ImageTour:
             given = self.space.instances[number].arguments
             argument = 2 * state.made + given["mine"] if "mine" in given else given.get("named", 0)
             said = [int(value) for _, value in leaves(state.topics)]
-            self.questions[step] = [number, int(argument), int(state.directories), *said]
+            self.questions[step] = [number, int(argument), int(state.directories), int(state.elr_enabled), *said]
         return self.questions[step]
 
     def _compare(self, path: Sequence[Transition], answer: dict[str, int], role: int) -> None:
@@ -224,7 +229,8 @@ class ImageTour:
             found["created"] = answer["created"]
         if name in JOINS:
             unwritten = not after.knows and any(topic.exists and topic.unassigned for topic in after.image)
-            found["written"] = REFUSED if unwritten else WRITTEN
+            dropped = self.drops_elr and not after.elr_enabled and any(topic.elr for topic in after.image)
+            found["written"] = REFUSED if unwritten else ALTERED if dropped else WRITTEN
         if name in JOINS and before.up:
             every = instance.after(evolve(before, logs=(Log(False, True),) * self.topics)).logs
             none = instance.after(evolve(before, logs=(Log(),) * self.topics)).logs
@@ -255,7 +261,7 @@ def tour_of_images(
     every = [(state, number) for state in space.ways for number, _ in space.steps[state]]
     asked = [end for end in every if space.asks(end[1])]
     ends = [end for end in asked if end[0] in space.put and space.can_put(*end)]
-    tour = ImageTour(build, space, setting["topics"])
+    tour = ImageTour(build, space, setting["topics"], setting.rules.images.snapshot_drops_elr)
     shortest, generator = [space.path(end) for end in ends], np.random.default_rng(seed)
     drawn = [space.drawn(generator) for _ in range(DRAWN)]
     for role in ROLES:

@@ -12,6 +12,7 @@ from kraftcheck.ci.conformance.findings.command import ask, differences, observe
 from kraftcheck.ci.conformance.findings.junit_tests import retraced
 from kraftcheck.ci.conformance.findings.live import SCENARIOS, SHOWN, observations
 from kraftcheck.ci.conformance.findings.report import (
+    ASKED,
     BY_HAND,
     EVENTS,
     METHOD,
@@ -124,7 +125,7 @@ def test_each_case_of_a_broker_counts(monkeypatch: pytest.MonkeyPatch, answer: b
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (("ghost-elr-membr",), "no finding 'ghost-elr-membr'; did you mean ghost-elr-member, unregistered-elr-member?"),
+        (("ghost-elr-membr",), "no finding 'ghost-elr-membr'; did you mean ghost-elr-member, unregistered-elr-member, snapshot-drops-elr?"),
         (("--kafka", "9.9.9"), f"no evidence of Kafka 9.9.9; known: {', '.join(known_versions())}"),
         (("--out", "somewhere"), "--out needs --run; leave it out"),
     ],
@@ -318,7 +319,7 @@ def test_each_release_says_how_it_was_asked(finding: Finding) -> None:
     assert {release for release, one in shown.items() if one in (CLASSES, IN_PART, ONE_CLASS)} <= asked
     groups = {variants()[name].metadata["group"] for name in finding.switches}
     by_rules = RULES in shown.values()
-    assert ("with no class of theirs asked" in told) == (by_rules and not groups <= {"partition", "controller"})
+    assert ("with no class of theirs asked" in told) == (by_rules and not groups <= {*ASKED})
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda one: one.id)

@@ -125,7 +125,10 @@ def test_each_case_of_a_broker_counts(monkeypatch: pytest.MonkeyPatch, answer: b
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (("ghost-elr-membr",), "no finding 'ghost-elr-membr'; did you mean ghost-elr-member, unregistered-elr-member, snapshot-drops-elr?"),
+        (
+            ("ghost-elr-membr",),
+            "no finding 'ghost-elr-membr'; did you mean ghost-elr-member, unregistered-elr-member, snapshot-drops-elr?",
+        ),
         (("--kafka", "9.9.9"), f"no evidence of Kafka 9.9.9; known: {', '.join(known_versions())}"),
         (("--out", "somewhere"), "--out needs --run; leave it out"),
     ],

@@ -329,6 +329,7 @@ def _check(
     checked = CheckedRows()
     for part in check_rows(rows, planned, wanted, cluster):
         screen.print(checked.add(part), soft_wrap=True)
+    checked.close()
     return checked
 
 

@@ -22,7 +22,7 @@ from kraftcheck.ci.run.result import write_traces
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.model.language.system import ANY
-from kraftcheck.properties.register.verdicts import ANY_NUMBER, CERTIFIED, EVERY, NOT_PROVEN, OF_NOTHING, Row
+from kraftcheck.properties.register.verdicts import ANY_NUMBER, CERTIFIED, EVERY, EXPECTED, NOT_PROVEN, OF_NOTHING, Row
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.stop import is_stop
@@ -280,6 +280,23 @@ class CheckedRows:
         self.runs.append(part.run())
         count = sum(not one.passed for one in self.runs[-1].properties)
         return part.line(f"[bold red]{count} UNEXPECTED[/]" if count else "as expected")
+
+    def close(self) -> None:
+        """What holds of nothing in each row of a system and a rule set passes in none, unless the data says so."""
+        searched = {one.row: one for one in self.explored}
+        for number, part in enumerate(self.parts):
+            of = part.row[0], part.row[2]
+            rows = [row for row in EXPECTED if (row[0], row[2]) == of]
+            if isinstance(part, ExploredRow) and rows and searched.keys() >= {*rows}:
+                alike = [one for row, one in searched.items() if (row[0], row[2]) == of]
+                shown = {found.claim for one in alike for found in one.verdicts if found.claim not in one.nothing}
+                said = part.nothing - shown - {*OF_NOTHING.get(of, ())}
+                run = self.runs[number]
+                odd = {one.id for one in run.properties if one.id in said and one.verdict == HOLDS}
+                told = (
+                    evolve(one, verdict="vacuous", passed=False) if one.id in odd else one for one in run.properties
+                )
+                self.runs[number] = evolve(run, properties=tuple(told))
 
     @property
     def explored(self) -> list[ExploredRow]:

@@ -99,6 +99,7 @@ class MutantTable:
 
 TABLES: tuple[MutantTable, ...] = (
     MutantTable("elections", "tiny"),
+    MutantTable("takeovers", "tiny"),
     MutantTable("replication", "tiny", (("takeovers", {}),)),
     MutantTable("broker-ids", "tiny"),
     MutantTable(

@@ -424,3 +424,16 @@ def test_a_claim_that_has_a_case_is_not_taken_for_vacuous(tmp_path: Path, monkey
     assert ran.code == 21
     assert cases(read_junit(tmp_path / "out.xml"))["leader-in-isr"] == "failure unexpected"
     assert "UNEXPECTED elections small kafka-3.9 leader-in-isr: expected vacuous, got holds of some case" in ran.out
+
+
+def test_what_holds_of_nothing_in_every_row_is_said_in_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that no row of its rule set has a case of is no pass, unless the data says that it holds of nothing."""
+    row = ("elections", "small", "kafka-3.9")
+    monkeypatch.setattr(row_module, "EXPECTED", {row: nothing.EXPECTED[row]})
+    said = {claim: line for line in kraftcheck(*ROW).out.splitlines() for claim in line.split() if "UNEXPECTED" in line}
+    assert said["completes-in-sync:"].endswith("expected holds, got vacuous")
+    assert "elr-within-replicas:" not in said
+    monkeypatch.delitem(nothing.OF_NOTHING, ("elections", "kafka-3.9"))  # type: ignore[arg-type]
+    ran = kraftcheck(*ROW)
+    assert ran.code == 21
+    assert f"UNEXPECTED {' '.join(row)} elr-within-replicas: expected holds, got vacuous" in ran.out

@@ -1,8 +1,12 @@
 package org.apache.kafka.controller;
 
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -155,6 +159,31 @@ final class FuzzImages {
             return beside.text(counts);
         });
         askTold(delta, String.valueOf(number));
+        for (Method of : MetadataDelta.class.getMethods()) {
+            if (of.getName().matches("(?!getOr).*Delta") && of.getParameterCount() == 0) askDelta(delta, of, number);
+        }
+    }
+
+    /** What a part of the image says of what has changed in it, which publishers are told. */
+    private void askDelta(MetadataDelta delta, Method part, int number) {
+        Object changed = part.getReturnType() == boolean.class ? null : value(delta, part);
+        for (Method method : changed == null ? new Method[0] : changed.getClass().getDeclaredMethods()) {
+            Class<?> type = method.getReturnType();
+            boolean says = Modifier.isPublic(method.getModifiers()) && method.getParameterCount() == 0
+                && (Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type) || type == Optional.class);
+            if (says && !method.getName().equals("changedTopics")) { // of which brokers are told above
+                beside.ask(FuzzVersions.OWN + "delta " + part.getName() + " " + method.getName() + " " + number, () ->
+                    beside.text(value(changed, method)).replaceAll("@[0-9a-f]+", ""));
+            }
+        }
+    }
+
+    private static Object value(Object of, Method method) {
+        try {
+            return method.invoke(of);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private void askTold(MetadataDelta delta, String by) {

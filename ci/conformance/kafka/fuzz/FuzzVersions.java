@@ -33,7 +33,7 @@ import org.apache.kafka.server.common.MetadataVersion;
  * nothing of what the release has too.
  */
 final class FuzzVersions {
-    private static final String OWN = "own ";
+    static final String OWN = "own ";
     private static final int MANY_IDS = 2000;
 
     private final FuzzBeside beside;

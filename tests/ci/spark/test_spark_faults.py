@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.spark import tasks
+from kraftcheck.ci.spark import services, tasks
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcode import ObjectCache
@@ -47,11 +47,12 @@ def test_a_killed_worker_changes_nothing(
 
 
 @pytest.mark.slow
-def test_little_memory_spills_instead_of_failing(session: Any, tmp_path: Path) -> None:
-    """With a few megabytes of execution memory a level of more candidates than that spills, and counts right."""
+def test_little_memory_spills_instead_of_failing(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a few megabytes of execution memory a level of more candidates, sent as rows, spills, and counts right."""
     program = trace(toys.TWO_PHASE, toys.TWO_PHASE.setting("9", {"managers": 8}))
     run, _ = begun(program, tmp_path, handover=120_000, max_depth=13)
     level = run.commits[-1].depth
+    monkeypatch.setattr(services, "is_embedded", lambda master: False)  # as on workers elsewhere
     run.expand(SparkCluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), tmp_path / "log"))
     spilled = {one.depth: one.cost["spilled"] for one in run.commits if one.depth > level}
     assert len(spilled) > 0

@@ -26,7 +26,7 @@ from kraftcheck.model.language.words import NOTED, Rule, rules_of
 from kraftcheck.model.partition.registration import DirectoryMismatch, Partition
 from kraftcheck.model.records.fields import CODE
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
-from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.model.rules.ruleset import RuleSet, otherwise, parse
 
 DOCUMENT_VERSION = 1  # version of the JSON document
 EXIT_REFUSED = 1  # exit code: the controller would answer with an error, or resign
@@ -122,7 +122,7 @@ def deciding(asked: Handler, controller: Controller, text: str) -> tuple[Request
             if name in seen:
                 continue
             seen.add(name)
-            variant = f"-{name}" if parse(text) == parse(f"{text}+{name}") else f"+{name}"
+            variant = otherwise(parse(text), name)
             instead = RequestAnswer.to(asked, controller, parse(text + variant))
             if instead != answer:
                 found.append(Deciding(rule, variant, instead))

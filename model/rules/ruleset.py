@@ -181,6 +181,25 @@ def parse(text: str) -> RuleSet:
     )
 
 
+def contradicting(variant: str) -> list[str]:
+    """The variants of which one says otherwise than another, or it than they, in order."""
+    known = variants()
+    own = known[variant].metadata["against"]
+    return sorted({*own, *(name for name, one in known.items() if variant in one.metadata["against"])})
+
+
+def otherwise(rules: RuleSet, variant: str) -> str:
+    """The end of a spelling under which a variant is not as in a rule set, and none that contradicts it is on.
+
+    >>> otherwise(parse("kafka-4.0.0"), "takeover-hears-nobody")
+    '+takeover-hears-nobody-takeover-hears-fenced-brokers'
+    """
+    known = variants()
+    if rules.value(known[variant].name):
+        return f"-{variant}"
+    return f"+{variant}" + "".join(f"-{one}" for one in contradicting(variant) if rules.value(known[one].name))
+
+
 def consistent(rules: RuleSet, spelling: Spelling) -> RuleSet:
     """The rule set that is so spelt; raises `ScopeError` where it has two variants of which each says otherwise."""
     for name, choice in variants().items():

@@ -13,7 +13,17 @@ from kraftcheck.ci.conformance.kafka.change.cases import OUTSIDERS
 from kraftcheck.ci.conformance.kafka.change.checks import DRIVER, MAX_RANDOM_FACTOR, CheckRow, ShownCause
 from kraftcheck.ci.conformance.kafka.change.models import change_on_ints, model_of
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FEW_ELECTED, FuzzDifference, Played
-from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, MENDED, RELEASES, RuleSet, parse, variant_name
+from kraftcheck.model.rules.ruleset import (
+    CHOICES,
+    GROUP_OF,
+    MENDED,
+    RELEASES,
+    RuleSet,
+    contradicting,
+    otherwise,
+    parse,
+    variant_name,
+)
 
 MOST_ASKED = 6  # how many rule sets are asked in full: each costs as much as the first comparison
 GROUPS = ("partition", "controller")  # the groups whose choices the controller's classes can show
@@ -134,12 +144,17 @@ class Naming:
 
 
 def candidates(base: str) -> Iterator[tuple[str, ...]]:
-    """Rule sets by name, in tiers: those of releases and of mends, the base with one choice changed, with two."""
+    """Rule sets by name, in tiers: those of releases and of mends, the base with one choice changed, with two.
+
+    What a new choice contradicts is switched off with it, and of two that contradict each other none is made.
+    """
     yield tuple(name for name in (*RELEASES, MENDED, "fixed") if name != base)
-    rules, names = parse(base), [name for name in CHOICES if GROUP_OF[name] in GROUPS]
-    signed = [f"{'-' if rules.value(name) else '+'}{variant_name(name)}" for name in names]
-    yield tuple(f"{base}{one}" for one in signed)
-    yield tuple(f"{base}{one}{other}" for one, other in itertools.combinations(signed, 2))
+    names = [variant_name(name) for name in CHOICES if GROUP_OF[name] in GROUPS]
+    changed = {name: otherwise(parse(base), name) for name in names}
+    against = {name: contradicting(name) for name in names}
+    yield tuple(f"{base}{one}" for one in changed.values())
+    pairs = (pair for pair in itertools.combinations(names, 2) if pair[1] not in against[pair[0]])
+    yield tuple(f"{base}{changed[one]}{changed[other]}" for one, other in pairs)
 
 
 def named(

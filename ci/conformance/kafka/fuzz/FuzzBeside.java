@@ -424,9 +424,11 @@ final class FuzzBeside {
 
     private void askTopics(String head) {
         List<Integer> ids = managers.cluster.brokerRegistrations().keySet().stream().sorted().limit(2).toList();
-        List<String[]> all = new ArrayList<>(List.of(new String[][] {{"new"}, {"new", "new"}, {"a.b", "a_b"}, {""}, {"..", "new"}, {"x".repeat(250)}}));
+        List<String[]> all = new ArrayList<>(List.of(new String[][] {
+            {"new"}, {"new", "new"}, {"a.b", "a_b"}, {""}, {"..", "new"}, {"x".repeat(250)}}));
         if (head.isEmpty()) {
-            all.addAll(List.of(new String[][] {{"a/b", "../x", "a b", "new"}, {"."}, {"\u00e9", "a:b"}, {"x".repeat(249), "-_.9"}, {"__consumer_offsets", "new"}}));
+            all.addAll(List.of(new String[][] {{"a/b", "../x", "a b", "new"}, {"."}, {"\u00e9", "a:b"},
+                {"x".repeat(249), "-_.9"}, {"__consumer_offsets", "new"}}));
         }
         for (String[] wanted : all) {
             for (boolean only : new boolean[] {false, true}) {

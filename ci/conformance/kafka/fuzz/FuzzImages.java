@@ -88,7 +88,7 @@ final class FuzzImages {
         });
         List<String> lost = new ArrayList<>(), last = new ArrayList<>();
         for (ImageWriterOptions options : FuzzBeside.options(lost)) {
-            beside.ask("image of a snapshot by " + options.metadataVersion(), () -> {
+            beside.ask(FuzzVersions.OWN + "image of a snapshot by " + options.metadataVersion(), () -> {
                 RecordListWriter written = new RecordListWriter();
                 image.write(written, options);
                 List<String> texts = written.records().stream().map(one -> beside.named(beside.text(one))).sorted().toList();

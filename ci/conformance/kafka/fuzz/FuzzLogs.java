@@ -38,6 +38,7 @@ import org.apache.kafka.server.common.MetadataVersion;
 final class FuzzLogs {
     private static final short OLDEST = 7; // the level of 3.3-IV3, the oldest that 4.0 and later read
     private static final short NEWEST = MetadataVersion.latestProduction().featureLevel();
+    private static final String LEVEL = FuzzVersions.OWN + "log of level ";
     private static final int FIRST = 93;
     private static final long EPOCH = 1000;
     private static final int FULL = Short.MAX_VALUE;
@@ -150,7 +151,7 @@ final class FuzzLogs {
         }
         ControlManagers managers = after(log);
         for (int id : new TreeSet<>(managers.cluster.brokerRegistrations().keySet())) {
-            beside.ask("log of level " + level + ": defaultDir " + id, () ->
+            beside.ask(LEVEL + level + ": defaultDir " + id, () ->
                 FuzzBeside.call(managers.cluster, "defaultDir", id));
         }
         for (int number = 0; number < controller.topics.size(); number++) {
@@ -160,20 +161,20 @@ final class FuzzLogs {
                 boolean asked = one.leader >= 0 && level < NEWEST;
                 for (int[] isr : asked ? new int[][] {{one.leader}, one.replicas} : new int[][] {}) {
                     String[] words = proposal(managers, number, index, one, isr);
-                    beside.ask("log of level " + level + ": " + String.join(" ", words), () ->
+                    beside.ask(LEVEL + level + ": " + String.join(" ", words), () ->
                         leaders(FuzzRequests.alter(words, managers.replication, controller.topics)));
                 }
             }
         }
-        askAtLevel("log of level " + level + ": ", level, managers);
+        askAtLevel(LEVEL + level + ": ", level, managers);
         ConfigResource broker = new ConfigResource(ConfigResource.Type.BROKER, "1");
         for (String cordoned : List.of("d1", "d3")) {
             var change = Map.of("cordoned.log.dirs", new SimpleImmutableEntry<>(OpType.SET, cordoned));
-            beside.ask("log of level " + level + ": incrementalAlterConfigs " + cordoned, () ->
+            beside.ask(LEVEL + level + ": incrementalAlterConfigs " + cordoned, () ->
                 FuzzBeside.gained(managers.configs, "incrementalAlterConfigs", Map.of(broker, change)));
         }
         for (Map<String, String> whole : List.of(Map.<String, String>of(), Map.of("cordoned.log.dirs", "d1"))) {
-            beside.ask("log of level " + level + ": legacyAlterConfigs " + whole, () ->
+            beside.ask(LEVEL + level + ": legacyAlterConfigs " + whole, () ->
                 FuzzBeside.gained(managers.configs, "legacyAlterConfigs", Map.of(broker, whole)));
         }
     }

@@ -49,7 +49,7 @@ final class FuzzSettings implements ControlManagers.Settings, ClusterFeatureSupp
     @Override
     public void of(ConfigurationControlManager.Builder configs) {
         configs.setNodeId(NODE).setStaticConfig(Map.of(
-            ControlManagers.MIN_ISR, "2", ControlManagers.UNCLEAN, "true", "log.retention.hours", "1", "log.cleaner.delete.retention.ms", "8"));
+            ControlManagers.MIN_ISR, "2", ControlManagers.UNCLEAN, "true", "log.retention.hours", "1"));
     }
 
     @Override

@@ -13,7 +13,15 @@ from kraftcheck.ci.conformance.kafka.change.checks import ShownCause
 from kraftcheck.ci.conformance.kafka.change.models import change_on_ints, model_of
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import Exchange, FuzzDifference, Played
-from kraftcheck.ci.conformance.kafka.naming import CaseWitness, FullAnswer, Naming, SequenceWitness, Witness, named
+from kraftcheck.ci.conformance.kafka.naming import (
+    CaseWitness,
+    FullAnswer,
+    Naming,
+    SequenceWitness,
+    Witness,
+    candidates,
+    named,
+)
 from kraftcheck.model.rules.ruleset import parse
 
 BASE, SLOTS = "kafka-4.4.0", 7
@@ -66,6 +74,15 @@ def test_classes_of_a_rule_set_are_named(classes: str) -> None:
     assert cases(classes, naming.name)[0] == 0
     assert parse(naming.name).partition == parse(classes).partition or naming.beside
     assert naming.lines("mine")[0] == f"mine is {naming.name} in 3,000 of 3,000 cases"
+
+
+@pytest.mark.parametrize("base", ["kafka-3.9.2", "kafka-4.0.0", "kafka-4.4.0"])
+def test_every_candidate_is_a_rule_set(base: str) -> None:
+    """Of choices that contradict each other none are together; each name is of another rule set than the release's."""
+    releases, *tiers = candidates(base)
+    assert [name for name in releases if not parse(name)] == []
+    found = [name for tier in tiers for name in tier if parse(name) != parse(base)]
+    assert len(found) == sum(map(len, tiers)) > 4_000
 
 
 def test_a_rule_set_that_differs_elsewhere_is_no_name() -> None:

@@ -126,15 +126,15 @@ class _Asking:
         return FullAnswer(cases, 0, []) if rounds == ROUNDS else None
 
     def beside(self, rules: RuleSet) -> BesideRow | None:
-        """What no rule is of, beside the release; None where the time is over, or the build is the release."""
-        return None if passed() or not self.build.first else beside_release(self.build, rules, self.seed)
+        """What no rule is of, beside the release; None where the time is over."""
+        return None if passed() else beside_release(self.build, rules, self.seed)
 
     def images(self, rules: RuleSet) -> TourRow | None:
         """The steps of `images` on the classes by which a broker applies records; None as of `beside`.
 
         They know nothing of disks, whatever the rules say of them.
         """
-        if passed() or not self.build.first:
+        if passed():
             return None
         asked = rules.switched(**dict.fromkeys(OF_DISKS, False))
         try:
@@ -245,7 +245,7 @@ class _Outcome:
             yield f"no class of Kafka's that a controller stands on is another than that of {like}"
         else:
             unrun = sorted(self.unrun, key=lambda one: (one.owner not in self.deciding, one.owner, one.name))
-            told = f"; no question ran {_first_of(unrun)}" if unrun else ", all of it run"
+            told = f"; no question ran all of {_first_of(unrun)}" if unrun else ", all of it run"
             if not unrun and not self.differing_classes:
                 told = ", of which no code is another"
             yield f"classes that are not those of {like}: {len(self.changed)}{told}"
@@ -413,9 +413,12 @@ def _answered(
         differing = asking.build.differing()  # what cannot be read is refused before anything is asked
         outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
         unrun, deciding = asking.build.unrun(), build.deciding(changed)
-        if not outcome.exit_code and any(one.is_gone and one.owner in deciding for one in unrun):
-            released = evolve(asking, build=Build(build.like, noted=asking.build.noted))
-            for _ in released.rounds(parse(base)):  # what is not in the build any more runs there or nowhere
+        if outcome.exit_code:  # the release was not asked all that would run what is not in the build any more
+            unrun = tuple(one for one in unrun if not one.is_gone or not one.lines)
+        elif any(one.is_gone and one.owner in deciding for one in unrun):
+            released, rules = evolve(asking, build=Build(build.like, noted=asking.build.noted)), parse(base)
+            released.images(rules)
+            for _ in released.rounds(rules):  # what is not in the build any more runs there or nowhere
                 pass
             unrun = asking.build.unrun()
         beyond = () if wanted is None else tuple(wanted.beyond(differing))
@@ -446,9 +449,10 @@ def _outcome(
         if answer.ended:
             say(["its process ends or hangs again and again, so that it is asked no more"])
             break
-        if number == 0 and (beside := asking.beside(rules)) is not None:
+        is_own = number == 0 and bool(asking.build.first)
+        if is_own and (beside := asking.beside(rules)) is not None:
             say(beside.lines(base.removeprefix("kafka-")))
-        if number == 0 and (images := asking.images(rules)) is not None:
+        if is_own and (images := asking.images(rules)) is not None:
             say(_image_lines(images))
         if differing and number:
             break

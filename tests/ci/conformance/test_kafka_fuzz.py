@@ -6,8 +6,10 @@ import itertools
 import re
 
 import pytest
+from attrs import evolve
 
 from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.fuzz.beside import BesideRow
 from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, Decided, ModelController, Request, in_order
 from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     Brokers,
@@ -23,12 +25,14 @@ from kraftcheck.ci.conformance.kafka.fuzz.run import (
     FEW_ELECTED,
     REQUESTS,
     Exchange,
+    FuzzCause,
     FuzzCounts,
     FuzzDifference,
     FuzzProcess,
     FuzzProgress,
     FuzzRow,
     Played,
+    cause_lines,
     fuzz_with_kafka,
     fuzzed,
     shortened,
@@ -223,6 +227,16 @@ def test_which_session_ends_first_is_an_order() -> None:
         assert difference is not None
         assert (difference.is_order, "order" in difference.cause) == (answer in others, answer in others)
     assert played.compared([exchange.model]) is None
+
+
+def test_every_request_that_differs_is_counted() -> None:
+    """Where one cause is shown of several, a line has each kind of request with the sequences that end with it."""
+    cause = FuzzCause("register", 2, ("begin", "register 1"), "ok 1", "ok 2")
+    row = FuzzRow("own", 0, 9, 9, {}, 5, 0.0, (cause,), kinds={"register": 4, "elect": 1})
+    assert cause_lines(row)[-1] == "  in all, by request: register 4, elect 1"
+    assert "in all" not in "".join(cause_lines(evolve(row, differing=2)))
+    beside = BesideRow(1, 9, 6, (("set", 3, "1", "2"), ("log", 2, "1", "2"), ("image", 1, "1", "2")))
+    assert beside.lines(NEWEST)[-1] == "  and 2 to log, 1 to image"
 
 
 def differences(rules: RuleSet) -> list[FuzzDifference]:

@@ -43,7 +43,8 @@ class BesideRow:
         for question, count, released, own in self.causes[:1]:
             text += [f"  {count:,} to {question}; the first:", f"    {like} answers: {released}"]
             text.append(f"    the build answers: {own}")
-        return text if len(self.causes) < 2 else [*text, f"  and to {len(self.causes) - 1} other questions"]
+        others = ", ".join(f"{count:,} to {question}" for question, count, *_ in self.causes[1:])
+        return [*text, f"  and {others}"] if others else text
 
 
 def ending_plays(like: str, rules: RuleSet, seed: int, count: int) -> Iterator[Played]:

@@ -387,6 +387,7 @@ class FuzzRow:
     kept: tuple[FuzzDifference, ...] = field(factory=tuple)  # the shortened ones, which the document has in `causes`
     ended: bool = False  # whether Kafka's process ended or hung so often that no further sequence was asked
     late: str = ""  # what was awaited when the time was over; empty for nothing
+    kinds: dict[str, int] = field(factory=dict)  # by kind of request, how many sequences end with a difference in it
 
     @property
     def executed(self) -> int:
@@ -440,12 +441,15 @@ def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report:
             shortest[difference.cause] = min(known, difference, key=lambda one: len(one.exchanges))
     except OutOfTime as reason:
         late = str(reason)
-    seconds = time.monotonic() - start
+    seconds, kinds = time.monotonic() - start, Counter[str]()
+    for cause, count in frequency.items():
+        kinds[cause[0]] += count
     chosen = [shortest[cause] for cause in sorted(shortest, key=lambda cause: -frequency[cause])[:MOST_CAUSES]]
     kept = tuple(_all_shortened(build, rules, chosen))
     return FuzzRow(
         str(build), seed, counts.steps, counts.sequences, counts.by_request(), sum(frequency.values()), seconds,
         tuple(_cause(one, frequency[one.cause]) for one in kept), kept, died >= MOST_DEATHS, late,
+        dict(kinds.most_common()),
     )  # fmt: skip
 
 
@@ -492,7 +496,7 @@ def cause_lines(row: FuzzRow) -> list[str]:
         text += [f"    {number}. {step}" for number, step in enumerate(cause.steps[left:], left)]
         text += answer_lines(cause.expected, cause.actual)
     if sum(cause.sequences for cause in row.causes) < row.differing:
-        text.append("  and others")
+        text.append(f"  in all, by request: {', '.join(f'{kind} {count:,}' for kind, count in row.kinds.items())}")
     return text
 
 

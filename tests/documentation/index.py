@@ -1,4 +1,4 @@
-"""First pages of docs/reference, docs/how-to and the decisions, and which pages of the reference the site alone has."""
+"""First pages of the folders of docs/, and which pages of the reference the site alone has."""
 
 from __future__ import annotations
 
@@ -51,12 +51,32 @@ stays, and says by which.
 {table}
 """
 
-HOW_TO = """# How-to guides
+FIRST = {
+    "how-to": """# How-to guides
 
 One task a page. Each assumes that the [first ten minutes](../tutorial/first-ten-minutes.md) are behind you.
+""",
+    "tutorial": """# Tutorials
 
-{table}
-"""
+Begin with [ten minutes](first-ten-minutes.md), then write [a system of your own](a-system-of-your-own.md). What a
+lesson shows is what is printed: a test runs it.
+""",
+    "explanation": """# Explanation
+
+Why things are as they are: what is modelled, how it is decided, and what may be trusted. [Systems](systems/README.md)
+and [decisions](adr/README.md) have pages of their own.
+
+![From one set of rules to every engine, and from each witness back to the rules](../images/architecture.svg)
+""",
+    "explanation/systems": """# Systems
+
+What each system models, what it abstracts, and what its refutations mean. The design documents are systems too: their
+procedures are actions, their promises properties, and their open questions, which the pages answer, variants of rules.
+`kraftcheck list SYSTEM --properties` prints each promise, `kraftcheck where KIP-858` what became of each statement of a
+document, and `kraftcheck bugs` every defect that a system shows.
+""",
+}
+"""What begins the first page of a folder; a table of the folder's pages follows."""
 
 
 def properties(name: str) -> Mapping[str, Property]:
@@ -123,7 +143,7 @@ def described(text: str) -> tuple[str, str]:
     """The title of a page, and its first sentence without links."""
     title, _, rest = text.removeprefix("# ").partition("\n")
     paragraph = " ".join(rest.strip().split("\n\n")[0].split())
-    sentence = re.split(r"(?<=\.) (?=[A-Z`])", paragraph)[0]
+    sentence = re.split(r"(?<=[.?]) (?=[A-Z`[])", paragraph)[0]
     return title, re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", sentence)
 
 
@@ -179,6 +199,6 @@ def decisions() -> str:
     return DECISIONS.format(table="\n".join(["| number | decision |", "|---|---|", *rows]))
 
 
-def how_to() -> str:
-    """The first page of docs/how-to."""
-    return HOW_TO.format(table=table(DOCS / "how-to", {}))
+def first(folder: str) -> str:
+    """The first page of a folder."""
+    return f"{FIRST[folder]}\n{table(DOCS / folder, {})}\n"

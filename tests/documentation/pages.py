@@ -15,7 +15,8 @@ from tests.ci.mutants.operator_page import read_scores
 from tests.ci.night import record
 from tests.documentation import findings, index, lemmas, live, proofs, releases
 from tests.documentation.mistakes import page as mistakes
-from tests.documentation.register import broken, classes, documents, verdicts
+from tests.documentation.register import broken, classes, documents, errors, verdicts
+from tests.examples.published import page as published
 from tests.shared.places import DOCS
 
 PROOFS = proofs.read_runs(DOCS / "reference" / "proofs.json")
@@ -43,6 +44,8 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "README.md": index.reference,
     DOCS / "explanation" / "adr" / "README.md": index.decisions,
     DOCS / "how-to" / "mistakes.md": mistakes.page,
-    DOCS / "how-to" / "README.md": index.how_to,
+    DOCS / "reference" / "published-models.md": published.page,
+    DOCS / "reference" / "controller-errors.md": errors.page,
+    **{DOCS / folder / "README.md": partial(index.first, folder) for folder in index.FIRST},
 }
 """Place to text, in the order of writing."""

@@ -32,6 +32,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.theory import theory
 from tests.ci.systems.waiting import waiting
+from tests.documentation.console import files_of
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 from tests.toys import CLOCK
@@ -379,57 +380,56 @@ def test_what_explains_no_liveness_says_so() -> None:
 
 
 PAGE = (ROOT / "docs" / "how-to" / "variants.md").read_text(encoding="utf-8")
-OWN_NAME = "postbox:POSTBOX"
+OWN_NAME = "features:FEATURES"
+OWN = files_of((ROOT / "docs" / "tutorial" / "five-proposals.md").read_text(encoding="utf-8"))["features.py"]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working folder outside the package that holds the page's module."""
-    (tmp_path / "postbox.py").write_text(PAGE.partition("```python\n")[2].partition("```")[0], encoding="utf-8")
+    (tmp_path / "features.py").write_text(OWN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     yield tmp_path
-    sys.modules.pop("postbox", None)
+    sys.modules.pop("features", None)
 
 
 def module() -> ModuleType:
     """The page's module, imported."""
     subject(OWN_NAME, None, {}, None)
-    return sys.modules["postbox"]
+    return sys.modules["features"]
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_commands_of_the_page_do_what_it_says() -> None:
-    """All holds at base, each choice refutes the property that names it, and several may be switched at once."""
+    """The mend makes what base refutes hold, the other choice breaks it, and both are switched at once."""
     listed = PAGE.partition("```text\n")[2].partition("```")[0].splitlines()
     codes = [kraftcheck(*line.split()[1:], *(["--quiet"] if "explore" in line else [])).code for line in listed]
-    assert codes == [0, 0, 12, 12]
-    told = kraftcheck("explore", OWN_NAME, "--rules", "base+lossy-network", "--json", "-", "--quiet").document()
+    assert codes == [0, 13, 0, 12]
+    told = kraftcheck("explore", OWN_NAME, "--json", "-", "--quiet").document()
     verdicts = {row["id"]: row["verdict"] for row in told["properties"]}
-    assert verdicts == {
-        "nothing-lost": "refuted", "nothing-twice": "holds", "shows-arrival": "holds", "deadlock": "holds",
-    }  # fmt: skip
-    assert told["rules"] == "base+lossy-network"
+    assert verdicts == {"voters-understand": "holds", "level-can-be-raised": "refuted", "deadlock": "holds"}
+    assert told["rules"] == "base"
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_setting_has_the_users_record() -> None:
     """`setting.rules` is of the user's class, by the default preset, by switches, and without the command line."""
     own = module()
-    assert own.POSTBOX.setting().rules == subject(OWN_NAME, None, {}, None).setting.rules == own.PostboxRules()
-    lossy = subject(OWN_NAME, None, {}, "base+lossy-network")
-    assert lossy.setting.rules == own.PostboxRules(lossy_network=True)
-    assert "--rules base+lossy-network" in lossy.command()
+    assert own.FEATURES.setting().rules == subject(OWN_NAME, None, {}, None).setting.rules == own.FeatureRules()
+    mended = subject(OWN_NAME, None, {}, "base+marked-are-ignored")
+    assert mended.setting.rules == own.FeatureRules(marked_are_ignored=True)
+    assert "--rules base+marked-are-ignored" in mended.command()
 
 
 @pytest.mark.usefixtures("folder")
 def test_list_shows_the_users_choices() -> None:
-    """Preset, variants with their sentences, and what they refute; as text and as a document."""
+    """Preset, and variants with their sentences; as text and as a document."""
     out = kraftcheck("list", OWN_NAME).out
     assert "base: each choice of the system off" in out
-    assert "a letter on its way may be lost" in out
+    assert "a mark stays when the controller registers again" in out
     told = kraftcheck("list", OWN_NAME, "--json", "-").document()
-    assert [one["name"] for one in told["variants"]] == ["lossy-network", "delivers-twice"]
+    assert [one["name"] for one in told["variants"]] == ["marked-are-ignored", "mark-survives-return"]
     assert list(told["rules"]) == ["base"]
 
 
@@ -438,8 +438,8 @@ def test_list_shows_the_users_choices() -> None:
     ("rules", "message"),
     [
         ("fixed", "unknown rule set 'fixed'; did you mean base?"),
-        ("base+lossy", "unknown variant 'lossy' in 'base+lossy'; did you mean lossy-network?"),
-        ("base-lossy-network", "--rules base-lossy-network: lossy-network is off in base already; leave out -lossy"),
+        ("base+marked-are", "unknown variant 'marked-are' in 'base+marked-are'; did you mean marked-are-ignored"),
+        ("base-mark-survives-return", "--rules base-mark-survives-return: mark-survives-return is off in base already"),
     ],
 )
 def test_unknown_and_idle_switches_are_refused(rules: str, message: str) -> None:
@@ -481,7 +481,7 @@ def test_what_declares_no_choices_is_refused(rules: object) -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_refuting_variant_has_to_exist() -> None:
     """`refuted_by` names choices of the system."""
-    system = module().POSTBOX
-    claims = [evolve(claim, refuted_by=("lossy",)) for claim in system.properties(system.setting())]
-    with pytest.raises(Refusal, match="refuted_by names the unknown variant 'lossy'; did you mean lossy-network"):
+    system = module().FEATURES
+    claims = [evolve(claim, refuted_by=("marked",)) for claim in system.properties(system.setting())]
+    with pytest.raises(Refusal, match="refuted_by names the unknown variant 'marked'; did you mean marked-are-ignored"):
         properties_of(OWN_NAME, evolve(system, properties=lambda _: claims), system.setting())

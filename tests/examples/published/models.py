@@ -90,6 +90,42 @@ MODELS = [
 ]  # fmt: skip
 
 
+BROKEN: dict[str, dict[str, int]] = {
+    "die_hard:DIE_HARD": {"not-solved": 6},
+    "consensus.consensus:CONSENSUS": {},
+    "consensus.consensus:INDUCTIVE_CONSENSUS": {},
+    "consensus.consensus:CHANGEABLE": {"one-at-most": 2},
+    "t_commit:T_COMMIT": {},
+    "barriers:BARRIER": {},
+    "barriers:BARRIERS": {},
+    "chameneos:CHAMENEOS": {},
+    "readers_writers:READERS_WRITERS": {"never-all-read": 6},
+    "two_phase:TWO_PHASE": {},
+    "two_phase:FAULTY": {"consistent": 7},
+    "disruptor:ONE_WRITER": {},
+    "consensus.raft_election:RAFT_ELECTION": {},
+    "consensus.raft_election:FORGETFUL": {"one-elected": 6, "one-leader": 8},
+    "consensus.paxos:PAXOS": {},
+    "consensus.paxos:VOTING": {},
+    "consensus.paxos:SYMMETRIC_VOTING": {},
+    "klotski:KLOTSKI": {"not-solved": 116},
+    "key_value_store:TWO_TRANSACTIONS": {},
+    "key_value_store:CARELESS": {"no-lost-update": 6},
+    "consensus.paxos:DIVIDED": {"agreement": 9},
+    "disruptor:MANY_WRITERS": {},
+    "slush:SLUSH": {"never-agree": 42},
+    "consensus.multi_paxos:MULTI_PAXOS": {},
+}
+"""Systems, with the claims that are broken and the steps of their shortest runs."""
+
+SLOW = {
+    "consensus.paxos:SYMMETRIC_VOTING", "klotski:KLOTSKI", "key_value_store:TWO_TRANSACTIONS",
+    "key_value_store:CARELESS", "consensus.paxos:DIVIDED", "disruptor:MANY_WRITERS", "slush:SLUSH",
+    "consensus.multi_paxos:MULTI_PAXOS",
+}  # fmt: skip
+"""Those of them that are searched by night."""
+
+
 TLC_STATES = 50_000
 """TLC runs for larger models only where they are named."""
 

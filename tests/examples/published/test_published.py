@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from typing import Any
 
 import pytest
@@ -16,8 +15,7 @@ from tests.examples.barriers import BARRIER, BARRIERS, Gates, Waiting
 from tests.examples.consensus.consensus import Chosen, consensus
 from tests.examples.consensus.paxos import ACCEPTORS, NONE, QUORUMS, VALUES, Voter, Votes, paxos, voting
 from tests.examples.published import models
-from tests.examples.published.models import MODELS, Model, system_at
-from tests.shared.places import DOCS
+from tests.examples.published.models import BROKEN, MODELS, SLOW, Model, system_at
 
 slow = pytest.mark.slow
 
@@ -42,36 +40,10 @@ def test_sizes_are_tlcs(model: Model) -> None:
         assert found.generated + sum(found.pruned.values()) == model.generated
 
 
-BROKEN: list[Any] = [
-    ("die_hard:DIE_HARD", {"not-solved": 6}),
-    ("consensus.consensus:CONSENSUS", {}),
-    ("consensus.consensus:INDUCTIVE_CONSENSUS", {}),
-    ("consensus.consensus:CHANGEABLE", {"one-at-most": 2}),
-    ("t_commit:T_COMMIT", {}),
-    ("barriers:BARRIER", {}),
-    ("barriers:BARRIERS", {}),
-    ("chameneos:CHAMENEOS", {}),
-    ("readers_writers:READERS_WRITERS", {"never-all-read": 6}),
-    ("two_phase:TWO_PHASE", {}),
-    ("two_phase:FAULTY", {"consistent": 7}),
-    ("disruptor:ONE_WRITER", {}),
-    ("consensus.raft_election:RAFT_ELECTION", {}),
-    ("consensus.raft_election:FORGETFUL", {"one-elected": 6, "one-leader": 8}),
-    ("consensus.paxos:PAXOS", {}),
-    ("consensus.paxos:VOTING", {}),
-    pytest.param("consensus.paxos:SYMMETRIC_VOTING", {}, marks=slow),
-    pytest.param("klotski:KLOTSKI", {"not-solved": 116}, marks=slow),
-    pytest.param("key_value_store:TWO_TRANSACTIONS", {}, marks=slow),
-    pytest.param("key_value_store:CARELESS", {"no-lost-update": 6}, marks=slow),
-    pytest.param("consensus.paxos:DIVIDED", {"agreement": 9}, marks=slow),
-    pytest.param("disruptor:MANY_WRITERS", {}, marks=slow),
-    pytest.param("slush:SLUSH", {"never-agree": 42}, marks=slow),
-    pytest.param("consensus.multi_paxos:MULTI_PAXOS", {}, marks=slow),
-]
-"""Each system, with the claims that are broken and the steps of their shortest runs."""
-
-
-@pytest.mark.parametrize(("place", "broken"), BROKEN, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("place", "broken"),
+    [pytest.param(place, broken, marks=slow if place in SLOW else (), id=place) for place, broken in BROKEN.items()],
+)
 def test_claims_hold_or_are_broken_in_the_fewest_steps(place: str, broken: dict[str, int]) -> None:
     """What TLC finds no error in holds; what is false, as puzzles that have a solution, is broken by a shortest run."""
     verdicts = explored(place).verdicts
@@ -86,22 +58,6 @@ def test_divided_quorums_choose_two_values() -> None:
     verdict = explored("consensus.paxos:DIVIDED").verdict("agreement").verdict
     assert isinstance(verdict, kc.Refuted)
     assert [step.action for step in verdict.trace.steps].count("accept") == 3
-
-
-def test_the_page_lists_every_model() -> None:
-    """docs/tutorial/from-tla.md has a row with the distinct states of each model."""
-    rows = (DOCS / "tutorial" / "from-tla.md").read_text(encoding="utf-8").splitlines()
-    sizes = sorted(model.distinct for model in MODELS)
-    listed = [row.split("|")[2].strip().replace(",", "") for row in rows if row.count("|") == 4]
-    assert [int(size) for size in listed if size.isdigit()] == sizes
-
-
-def test_the_page_tells_the_lengths_of_broken_claims() -> None:
-    """A number of steps on docs/tutorial/from-tla.md is that of a claim that some system breaks."""
-    table = re.findall(r"^\| .*", (DOCS / "tutorial" / "from-tla.md").read_text(encoding="utf-8"), re.MULTILINE)
-    told = {int(steps) for row in table for steps in re.findall(r"\b(\d+) steps", row)}
-    assert len(told) > 5
-    assert told - {depth for case in BROKEN for depth in getattr(case, "values", case)[1].values()} == set()
 
 
 BALLOTS = 2

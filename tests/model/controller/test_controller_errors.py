@@ -66,7 +66,7 @@ from tests.model.controller.controllers import (
     play,
     with_topic,
 )
-from tests.shared.places import DOCS, ROOT
+from tests.shared.places import ROOT
 
 BASE = with_topic(cluster(5, fenced=(3,), leaving=(4,)), "foo", (0, 1, 2))
 """Brokers 0..2 live, 3 fenced, 4 leaving; one partition on the live ones, led by 0."""
@@ -305,16 +305,6 @@ def test_the_document_answers_no_directory_as_a_malformed_request(rules: str) ->
     refused = {"INVALID_REGISTRATION"}
     none = {"INVALID_REQUEST"} if rules == "kip" else refused
     assert told == {"none": none, "reserved": refused, "another's": refused}
-
-
-def test_the_table_in_the_documentation_is_what_is_shown() -> None:
-    """docs/reference/controller.md lists for each request just the errors that a case shows."""
-    text = (DOCS / "reference" / "controller.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^\| (\w+) \| ([A-Z_, ]+) \|$", text, re.MULTILINE)
-    shown: dict[str, set[str]] = {}
-    for row in ROWS:
-        shown.setdefault(row.request, set()).add(row.error)
-    assert {request: set(errors.split(", ")) for request, errors in lines} == shown
 
 
 def test_no_code_is_left_out() -> None:

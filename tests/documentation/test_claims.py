@@ -11,7 +11,6 @@ from kraftcheck.ci.bench.cases import BENCHMARKS, NATIVE
 from kraftcheck.ci.conformance.kafka.build import DECIDING
 from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH
 from kraftcheck.ci.dataset.liveness import MOST as MOST_CONSTRAINTS
-from kraftcheck.ci.dataset.options import CLUSTER_BUCKETS
 from kraftcheck.ci.dataset.store.manifests import MOST_BYTES as MOST_SEALED
 from kraftcheck.ci.logs.condition import EXITS as STATUS_EXITS
 from kraftcheck.ci.logs.format.read import MAX_LOG_BYTES
@@ -21,7 +20,6 @@ from kraftcheck.ci.run.formats import MOST_BYTES as MOST_SARIF
 from kraftcheck.ci.run.formats import ReportLimits
 from kraftcheck.ci.run.reports import MOST_ANNOTATIONS
 from kraftcheck.ci.spark.jobs import SMALL, VISITED_BYTES
-from kraftcheck.ci.spark.tasks import MEMO_BYTES
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, EXIT_FAULT, EXIT_OUTPUT_CLOSED, EXIT_USAGE
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH
@@ -33,7 +31,6 @@ from kraftcheck.model.language.symmetry import MOST_MEMBERS
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.model.language.terms import MASK_BITS
 from kraftcheck.solvers.audit.audit import DISABLED_COMPARED, DISABLED_WHERE_CUT, ENABLED_COMPARED
-from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
 from kraftcheck.solvers.expressions.checking import MAX_COST, MAX_DEPTH, MAX_LENGTH
 from kraftcheck.solvers.liveness.behaviours import MANY_ROUNDS
 from kraftcheck.solvers.liveness.fair import MANY_SWEEPS
@@ -153,9 +150,6 @@ LIMITS = (
     ("explanation/proofs.md", f"(of {PARTS['z3']}, of {PARTS['bitwuzla']} where Bitwuzla answers"),
     ("how-to/spark.md", f"Later levels of fewer than {SMALL:,} states"),
     ("how-to/spark.md", f"a quarter of `--memory` and {VISITED_BYTES >> 30} GB at most"),
-    ("how-to/spark.md", f"64 or more, and {CLUSTER_BUCKETS:,} on a cluster"),
-    ("how-to/spark.md", f"two of its own at least, up to {1 << MOST_BUCKET_BITS:,}."),
-    ("how-to/spark.md", f"has a table of {MEMO_BYTES >> 20} MB"),
     *(("how-to/testing.md", f"| {one.max_examples} | {one.stateful_step_count} |") for one in PROFILES.values()),
     ("reference/conformance.md", f"Sequences of about {LENGTH} requests are drawn"),
     ("how-to/branch.md", f"modules `{'`, `'.join(DECIDING[:-1])}` or `{DECIDING[-1]}` the exit code is"),

@@ -12,7 +12,6 @@ def nearest(name: object, choices: Iterable[str], listing: str = "") -> str:
     """A suggestion for an error message: the nearest names; where none is near, all, or some and how to list all.
 
     Args:
-        name: what was typed.
         choices: the valid names.
         listing: the command that shows all there is; empty where none does.
     """

@@ -127,7 +127,6 @@ def fair_system(
     """A system with its liveness alone, under the name `fair-...`; symmetry and fairness do not go together.
 
     Args:
-        system: what behaves.
         summary: what is said of the system's name.
         properties, fairness: what finally comes about, and what is taken to be fair, at a setting.
     """

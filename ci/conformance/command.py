@@ -256,7 +256,6 @@ def _run_sequences(
 
     Args:
         asked: of which builds.
-        mode: the option.
         run: makes the row of a build under a rule set.
         lines: a row for a reader.
     """

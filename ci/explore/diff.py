@@ -126,7 +126,6 @@ def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) 
     Args:
         a, b: as of `sides`.
         budget: of each search.
-        native: the search.
 
     Raises:
         Refusal: for what the search refuses.

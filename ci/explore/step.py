@@ -125,9 +125,6 @@ def go_to(session: Session, chosen: Subject, text: str, budget: SearchBudget) ->
     """The session after the shortest way to a state that satisfies an expression.
 
     Args:
-        session: where to begin.
-        chosen: its system.
-        text: the expression.
         budget: where the search may end without an answer.
 
     Raises:

@@ -63,7 +63,6 @@ def page(title: str, body: str, data: str, styles: Sequence[str], scripts: Seque
     """The text of a page.
 
     Args:
-        title: of the window.
         body: HTML.
         data: JSON, in the element `drawing`; no text in it ends the element.
         styles, scripts: names of files, in their order.
@@ -278,7 +277,6 @@ def load(path: Path, system: str | None) -> tuple[Subject, itf.Recipe]:
     """The subject and recipe in a trace file.
 
     Args:
-        path: the file.
         system: the system that the command line names, if it does.
 
     Raises:

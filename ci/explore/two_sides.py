@@ -109,7 +109,6 @@ def compare_with_kafka(
     """Explore a rule set, and the same system whose controller is a build's own managers.
 
     Args:
-        rules: the rule set.
         side: the build, as the user has written it.
         managed: which side it is, 0 or 1.
         budget: of each search.

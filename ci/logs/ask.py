@@ -199,7 +199,6 @@ def show(found: Row, screen: Screen, every: bool = False) -> None:
 
     Args:
         found: what `asked_of` answers.
-        screen: where to.
         every: whether the rules are named that were consulted and do not decide it.
     """
     screen.plain(f"{shlex.join(found['request'])}")

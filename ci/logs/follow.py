@@ -27,7 +27,6 @@ def follow(place: Path, options: ReplayOptions, tell: Callable[[Row | None, Row]
 
     Args:
         place: a controller's folder, or a file that grows.
-        options: of the replay.
         tell: called with each condition and the one before it; None before the first.
 
     Raises:

@@ -48,7 +48,6 @@ def by_cause(spells: Sequence[Spell], rules: str) -> list[dict[str, Any]]:
     """A row for each cause, as plain values.
 
     Args:
-        spells: of a log.
         rules: the rule set that it was judged by, as it is spelled.
     """
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Spell]] = {}

@@ -89,8 +89,6 @@ def html(drawing: LogDrawing, summary: Summary, found: Row | str, renamed: bool 
     """The log as one page that needs nothing from elsewhere; its data are compressed.
 
     Args:
-        drawing: the log.
-        summary: of its replay.
         found: the condition at the end of the log, or why there is none.
         renamed: whether its names are not those of the cluster.
     """

@@ -460,7 +460,6 @@ class ReplayOptions:
         """Read one log and explain it.
 
         Args:
-            log: its files.
             observe: called with each batch once it is replayed.
             detailed: whether the summary gets a row for each batch.
             explains: whether a log in which nothing is to be explained is refused.

@@ -90,7 +90,6 @@ def show(found: Row, screen: Screen, every: bool = False, describe: bool = False
 
     Args:
         found: as `condition_of` has it.
-        screen: where to.
         every: whether all rows and names are shown.
         describe: whether every partition is shown as it is, too.
     """

@@ -150,7 +150,6 @@ class Distances:
         """Print them, those in most danger first, and what a reader must know before they are believed.
 
         Args:
-            screen: where to.
             every: whether all partitions that may have lost data are named.
         """
         if self.rows:

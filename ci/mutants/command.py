@@ -76,7 +76,6 @@ def of_table(table: MutantTable, carried: Collection[tuple[str, ...]], context: 
     Args:
         table: which part.
         carried: mutants that an earlier part kills, which need no further scope.
-        context: how to explore.
     """
     chosen = subject(table.system, table.scope, table.bounds, RULES)
     explanation = context.explore(chosen, lambda all_, mutant: True)

@@ -280,7 +280,6 @@ class Obligations:
     """The obligations of a system, each asked once.
 
     Attributes:
-        of: the system.
         wrong: what is not as it must be.
         undecided: what the solver does not know.
         left_out: fields that some steps would take out of their domains.

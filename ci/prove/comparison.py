@@ -411,8 +411,6 @@ def differences(
     Args:
         of: the theory of the rules.
         words: what the index of a certificate of them says, by key.
-        folder: of the certificate.
-        seed: of the sample.
         few: where the theory is of any number, those with few that are compared.
 
     Raises:

@@ -313,7 +313,6 @@ def search_evidence(request: ProofRequest, proof: Proof, most: int, explore: Exp
     Args:
         request, proof: the claims to be proven, and their answers.
         most: states to explore; 0: none.
-        explore: the search.
     """
     of_any = request.of_any()
     wanted = of_any or any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim))

@@ -333,8 +333,6 @@ def traced(
     """The subject as some engine takes it; raises as `program` does.
 
     Args:
-        chosen: what to trace.
-        how: traces it.
         compared: whether the rules of what is not shipped are compared with ints in a sample; what no engine runs need
             not be.
         few: where it is of any number, gives it with few, with whose rules it is compared too.

@@ -123,7 +123,6 @@ def replace(path: Path, text: str, *, durable: bool = False, check: Callable[[],
     """Write a file beside its place, and rename it; after an error the old file is there, or none.
 
     Args:
-        path: the place.
         text: the whole content.
         durable: whether content and name are written through, so that a crash of the machine leaves one whole file.
         check: called when the file beside is there, and before it is renamed; what it raises ends the writing.
@@ -284,7 +283,6 @@ def read_bytes(path: Path, limit: int, *, follow: bool = True) -> bytes:
     A pipe or a device may never end, or never begin: what comes out of one is saved to a file first.
 
     Args:
-        path: the file.
         limit: the largest size that is read.
         follow: whether a link in its place is followed.
 
@@ -368,7 +366,6 @@ def check_named(place: object, system: str, named: str | None) -> None:
     """Refuse to import what a file names: to import is to run, so the command line has to say the same.
 
     Args:
-        place: the file.
         system: the system that it names.
         named: the system that the command line names; None: none.
 

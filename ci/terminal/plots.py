@@ -55,7 +55,6 @@ def plot(path: Path, title: str, levels: Sequence[LevelCost], fired: Mapping[str
 
     Args:
         path: a PNG or SVG file.
-        title: what was explored.
         levels: by depth.
         fired: transitions by action.
 
@@ -114,7 +113,6 @@ def plot_walks(path: Path, title: str, walks: Walks) -> None:
 
     Args:
         path: a PNG or SVG file.
-        title: what was walked.
         walks: with their curve.
 
     Raises:

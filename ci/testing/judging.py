@@ -151,10 +151,7 @@ def judgement(request: JudgementRequest, name: str, folder: Path, worker: str, a
     """The judgement of a property, from the file that the run's first worker to need it wrote.
 
     Args:
-        request: what is judged.
-        name: the property.
         folder: shared by the workers of one run of the tests.
-        worker: who asks.
         artefacts: where counterexamples are written, a folder for each system at its setting.
     """
     stem = request.key().replace(":", "-").replace("/", "-")
@@ -319,8 +316,6 @@ def evidence(
     """What examples of a machine show; when a property is broken, they are drawn again without it.
 
     Args:
-        chosen: the subject.
-        traced: the subject, traced.
         number: the seed of the draws.
         runs, steps: examples, and steps of each; those of the profile of Hypothesis by default.
         strict: whether steps that a declared cap leaves out make a verdict incomplete.

@@ -98,7 +98,6 @@ def elr_safety(controller: Controller, minimum: str) -> tuple[ConfigRecord, ...]
     Source: `ConfigurationControlManager.maybeGenerateElrSafetyRecords`.
 
     Args:
-        controller: the state.
         minimum: the static value of the active controller.
     """
     configs = controller.configs

@@ -292,7 +292,6 @@ class RegistrationRequest:
     Attributes:
         cluster_id: the cluster it believes to be in.
         broker, incarnation: its id and the identity of its process.
-        listeners, features, rack: as registered.
         dirs: its online directories.
         is_migrating_zk_broker: whether it runs in ZooKeeper mode.
         previous_epoch: epoch before a clean stop, if there was one; read only
@@ -503,9 +502,6 @@ def heartbeat(
     """A heartbeat is processed, at the time when it arrives.
 
     Args:
-        controller: the state.
-        request: the heartbeat.
-        rules: the rule set.
         registration_offset: where the broker's registration record is; None
             takes what was replayed.
 

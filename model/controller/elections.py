@@ -56,10 +56,8 @@ def elect_leaders(
     """Elections in the partitions listed, or in all; of all, those that need none are not reported.
 
     Args:
-        controller: the state.
         kind: PREFERRED, UNCLEAN or DESIGNATED.
         partitions: pairs of topic and index; None takes all.
-        rules: the rule set.
         designated: for a DESIGNATED election the leader wanted of each partition listed.
         epochs: the broker epoch in which each of them answered; the document's request has no field for it.
 

@@ -184,7 +184,6 @@ class Sessions:
         """The broker's state after a heartbeat; nothing is changed.
 
         Args:
-            broker: who sends it.
             wish: what it asks for; ignored during a controlled shutdown.
             registration_offset: offset of the broker's registration record.
             leads: whether it leads a partition.
@@ -243,7 +242,6 @@ def contact(broker: int, epoch: int, as_list: bool) -> Contact:
     """A broker and an epoch as they are hashed.
 
     Args:
-        broker: its id.
         epoch: the epoch that it states.
         as_list: whether they are hashed as a list of both, and not as a record of both.
 

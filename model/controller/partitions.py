@@ -88,9 +88,7 @@ def decide(controller: Controller, place: Place, wanted: Pass, rules: RuleSet) -
 
     Args:
         controller: the state before the event.
-        place: the partition.
         wanted: what the event wants of it.
-        rules: the rule set.
 
     Raises:
         NoReplica: when Kafka would look up the directory of a broker that is no replica.
@@ -371,8 +369,6 @@ def check_assignment(controller: Controller, replicas: Ids, rules: ControllerRul
     """Refuse a replica list that cannot be.
 
     Args:
-        controller: the state.
-        replicas: the list.
         rules: the rule set's part for the controller.
         factor: how many replicas are wanted; None takes any number.
 
@@ -458,9 +454,6 @@ def reassign(
     """Every row is judged for itself; an exception, or one record too many, only fails its row.
 
     Args:
-        controller: the state.
-        reassignments: the rows.
-        rules: the rule set.
         factor_may_change: False refuses a row with another number of replicas, where the rules know that request.
     """
     fixed_factor = rules.controller.factor_change_can_be_forbidden and not factor_may_change

@@ -111,7 +111,6 @@ class Configs:
             topic: name of the topic.
             key: what is asked for.
             node: the active controller's own node.
-            static: its static configuration.
         """
         sources = (self.of(TOPIC, topic), self.nodes.get(node, {}), self.cluster, static, DEFAULTS)
         return next((source[key] for source in sources if key in source), "")

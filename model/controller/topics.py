@@ -79,7 +79,6 @@ def name_fault(name: str, existing: Mapping[str, Sequence[str]]) -> NameFault | 
     """What is wrong with the name of a new topic, or None.
 
     Args:
-        name: the name.
         existing: the topics with a dot or underscore, by their normalized names.
     """
     colliding = existing.get(normalized(name), ()) if "." in name or "_" in name else ()

@@ -204,7 +204,6 @@ def losses(name: str, network: type[Network]) -> Action:
 
     Args:
         name: the field of the state.
-        network: its class.
     """
     messages = _messages(network)
 

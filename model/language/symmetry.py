@@ -30,7 +30,6 @@ class Symmetry:
 
     Attributes:
         name: what they are, for messages.
-        size: how many.
         sets: masks with a bit for each element.
         members: words that name an element, each with the value that stands for element 0;
             values outside first..first+size-1 name none.

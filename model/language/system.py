@@ -311,7 +311,6 @@ class Step:
     """One transition, as step properties see it.
 
     Attributes:
-        before, after: the states.
         action, arguments, event: its name, its values by name (concrete), and what the effect reported besides.
     """
 

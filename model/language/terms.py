@@ -151,7 +151,6 @@ def fold(graph: Any, op: str, args: tuple[Node, ...]) -> Any:
 
     Args:
         graph: the graph of the terms.
-        op: an operator.
         args: its operands, of which not all are constants.
     """
     if len(args) == 1:

@@ -24,7 +24,6 @@ def choose(condition: Truth, then: T, otherwise: T) -> T:
     """`then` where the condition holds, else `otherwise`.
 
     Args:
-        condition: a truth.
         then, otherwise: words, truths, tuples or records (attrs' or dataclasses) of one shape;
             records are chosen field by field.
 

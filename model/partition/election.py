@@ -61,7 +61,6 @@ def elect(c: Candidates, preferred: bool, unclean: Truth, last_known_allowed: Tr
         preferred: the first replica wins where valid; else the current leader does.
         unclean: whether a replica outside ISR and ELR may win (never in a preferred election).
         last_known_allowed: whether the last known leader may win.
-        rules: the rule set.
     """
     valid = c.valid(rules)
     clean = choose(valid.has(c.leader), c.leader, c.replicas.first_in(valid))
@@ -128,10 +127,8 @@ def may_designate(p: Partition, eligible: Brokers, broker: Word, rules: RuleSet)
     """Named conditions of a designated election.
 
     Args:
-        p: the partition.
         eligible: brokers that may lead it.
         broker: the one that is designated.
-        rules: the rule set.
 
     Source: unclean-recovery KIP, "Proposed Changes": only while leaderless, and
     only an unfenced replica on an online directory.

@@ -57,7 +57,6 @@ def is_online(directory: Word, registered: Truth, none_known: Truth, listed: Tru
     """Whether a replica's directory counts as online.
 
     Args:
-        directory: the replica's directory.
         registered: whether its broker is registered.
         none_known: whether the registration lists no directory at all, which
             means that the broker's version does not tell.

@@ -347,7 +347,6 @@ def encode(record: Record, version: int | None = None, form: Form = CODE_FORM) -
     """The record as a dict of plain values.
 
     Args:
-        record: what to write.
         version: of the record's schema; the highest of the form by default.
         form: see `Form`.
 

@@ -371,7 +371,6 @@ def register_record(
     That the last directory failed has no form in it: read back, the directories are unknown.
 
     Args:
-        registration: what to describe.
         controlled_shutdown, migration, directories, cordoning: whether the metadata
             version knows these fields; what it does not know is lost.
 

@@ -301,7 +301,6 @@ class ElrIndex:
         """The index once the topic's ELRs are emptied: its lists stay.
 
         Args:
-            topic_id: of the topic.
             topic: as it was before.
         """
         members = {broker for p in topic.partitions.values() for broker in ids(p.elr)}

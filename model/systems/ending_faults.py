@@ -37,7 +37,6 @@ def with_ending_faults(system: System, kind: type, healing: Callable[[Setting], 
     """The system with the step `faults_end`, without properties and symmetries.
 
     Args:
-        system: what runs.
         kind: its state with a field `faults_over` more, a subclass.
         healing: what still happens after faults have ended, at a setting.
         lane: where drawings show the end of faults.

@@ -73,7 +73,6 @@ def directory_known(replica: Truth, directory: Word, registered: Word, rules: Di
         replica: whether the broker has a replica of the partition.
         directory: where the replica is assigned.
         registered: how many directories the broker registers.
-        rules: the rule set.
     """
     if rules.unfence_ignores_assignments:
         return True
@@ -163,11 +162,9 @@ def may_lead(cluster: Cluster, offline: Brokers, barred: Brokers, counted: Broke
     the lookup was reached; see `lookup_failed`.
 
     Args:
-        cluster: the brokers.
         offline: replicas of the partition that are in no online directory.
         barred: brokers that may not lead, whatever their status.
         counted: brokers that count as active although still fenced.
-        rules: the rule set.
     """
     able = active(cluster)
     if rules.fenced_leader_acceptable:
@@ -191,12 +188,10 @@ def replica_online(
     """Whether the controller takes a replica to be in an online directory.
 
     Args:
-        directory: the replica's directory.
         registered: whether its broker is registered.
         count: how many directories the registration lists.
         untold: whether it lists none because the broker does not tell.
         listed: whether it lists this directory.
-        rules: the rule set.
     """
     none_known = count <= 1 if rules.one_directory_means_all_online else untold
     online = is_online(directory, registered, none_known, listed)
@@ -310,11 +305,8 @@ def member_checks(
     """Whether each member may be in an ISR.
 
     Args:
-        isr: the proposed ISR.
-        cluster: the brokers.
         outdated: whether some member's stated epoch is of an earlier incarnation.
         refused: replicas that their directory keeps out, of `kept_out`.
-        rules: the rule set.
     """
     stale = False if rules.alter_partition_ignores_broker_epoch else outdated
     return {ELIGIBLE: isr.within(may_join(cluster, rules).minus(refused)), MEMBER_EPOCHS: negate(stale)}

@@ -150,12 +150,9 @@ def restart(p: Partition, permits: Permits, broker: Word, clean: Truth, known: T
     """A new incarnation registers: the earlier one leaves the ISR, and after an unclean stop the ELR.
 
     Args:
-        p: the partition.
         permits: of topic and cluster.
-        broker: the broker.
         clean: whether it stopped cleanly; the code takes every stop for unclean (KAFKA-18635).
         known: whether the metadata version has ELR; below, the code does nothing (defect B6).
-        rules: the rule set.
     """
     unclean = True if rules.every_restart_is_unclean else negate(clean)
     stopped = choose(unclean, p.isr.just(broker), p.isr.none())
@@ -281,7 +278,6 @@ def announced(p: Partition, differs: Truth, minimum: Word, before: Word, elr: Tr
     value without members that the controller makes eligible by the new one.
 
     Args:
-        p: the partition.
         differs: whether the topic's configured value differs.
         minimum: the effective min ISR from now on.
         before: the effective min ISR up to now.
@@ -311,7 +307,6 @@ def default_directory(registered: Truth, count: Word, only: Word, supported: boo
         count: how many directories its registration lists.
         only: the directory where it lists one.
         supported: whether the metadata version has directories.
-        rules: the rule set.
     """
     if not supported or rules.default_directory_migrating:
         return MIGRATING
@@ -338,10 +333,8 @@ def assign(
     Args:
         p: the partition, of which the broker has a replica.
         permits: of topic and cluster.
-        broker: who assigns.
         directory: where its replica is.
         offline: whether the directory is offline.
-        rules: the rule set.
     """
     elr: Truth = False if rules.assignment_clears_elr else permits.elr
     placed = evolve(Target.of(p), directory=lambda b: Maybe(b == broker, directory))
@@ -415,10 +408,8 @@ def may_cancel(p: Partition, eligible: Brokers, unclean: Truth, rules: Partition
     keeps none (defect B11); mended, one that can lead is elected uncleanly.
 
     Args:
-        p: the partition.
         eligible: brokers that may lead it.
         unclean: whether the topic allows unclean elections.
-        rules: the rule set.
     """
     back = revert(p)
     able = eligible.keep(back.replicas)

@@ -85,7 +85,6 @@ def best(answers: Sequence[ReplicaReport], rules: UncleanRecoveryRules) -> Word:
 
     Args:
         answers: of the replicas in their order.
-        rules: the rule set.
     """
     found: Word = NOBODY
     leading = SILENT
@@ -106,7 +105,6 @@ def is_recovered(elected: Truth, online: Truth, unserved: Truth, rules: UncleanR
         elected: the tool's election succeeded.
         online: the controller, or the tool before it, found a leader.
         unserved: the response does not name it.
-        rules: the rule set.
 
     Source: unclean-recovery KIP: "in this case the tool will report that it found a partition already online".
     """
@@ -125,7 +123,6 @@ def exits_zero(recovered: Sequence[Truth], interrupted: Truth, rules: UncleanRec
     Args:
         recovered: of each partition.
         interrupted: a signal ended the run.
-        rules: the rule set.
 
     Source: unclean-recovery KIP, "A zero exit status will be reported only if ...".
     """
@@ -192,10 +189,8 @@ def replica_log_info(
     """A broker's response to a request for these partitions.
 
     Args:
-        broker_epoch: of this broker.
         logs: the replicas that it has.
         asked: in the order of the request; None: all that the broker has, as a request without a list asks.
-        rights: of the caller.
         limit: partitions that one request is answered for.
 
     Source: unclean-recovery KIP, "GetReplicaLogInfo RPC".
@@ -266,10 +261,8 @@ def designate_all(
     """Designate these leaders, as many in a request as the controller serves.
 
     Args:
-        controller: the state.
         wanted: partitions and the leader of each.
         rules: the rule set; it must have designated elections.
-        retries: what fails.
         rights: of the caller, who needs CLUSTER_ACTION.
         answered: by partition the broker epoch in which its leader answered; without one nothing is compared.
         stopped: asked before each request whether to stop; the rest is INTERRUPTED then.
@@ -346,10 +339,7 @@ def inquire(
 
     Args:
         broker: whom to ask.
-        asked: its partitions.
-        rights: of the tool.
         duration_ms: how long the tool waits in all.
-        rules: the rule set.
     """
     if broker.answer_ms is None:
         return ()
@@ -379,9 +369,7 @@ def find_leaders(
     Args:
         brokers: those that the tool can name, by id.
         targets: the replicas of each partition, in order.
-        rights: of the tool.
         duration_ms: how long the tool waits.
-        rules: the rule set.
 
     Source: unclean-recovery KIP, "Proposed Changes".
     """

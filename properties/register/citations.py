@@ -91,7 +91,6 @@ def references(source: str, release: str = "") -> tuple[Reference, ...]:
     """What each citation of a source leads to.
 
     Args:
-        source: the citations.
         release: whose classes are meant, of a source that a finding has; else those of the snapshot.
 
     Raises:

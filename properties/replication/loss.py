@@ -162,7 +162,6 @@ def survivors_lead(t: Step, seen: ObservedStep, excuse: Truth) -> Conjuncts:
     """A new leader that runs has what was acknowledged; told from logs, and from who is in ISR and ELR before.
 
     Args:
-        t: a step.
         seen: the step as the controller sees it.
         excuse: whether records may be lost after it.
     """

@@ -71,7 +71,6 @@ def check_freed(made: Callable[[Setting], Program], system: System, setting: Set
     """Trace a system with every value of each bound that bounds nothing: it must be the same.
 
     Args:
-        made: traces it.
         system, setting: the system, and where bounds may bound nothing.
 
     Raises:

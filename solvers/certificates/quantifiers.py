@@ -33,9 +33,6 @@ class DefinedSet:
 class DefiningReader(Z3Reader):
     """Z3 expressions with quantifiers.
 
-    Args:
-        graph: of the terms.
-
     Attributes:
         sets: those whose sizes were asked for, parts first.
     """

@@ -133,13 +133,7 @@ def legend_of(program: Program) -> Legend:
 
 
 def drawing(trace: Trace, program: Program, title: str) -> Drawing:
-    """A trace as it is drawn.
-
-    Args:
-        trace: the trace.
-        program: of its system.
-        title: of the drawing.
-    """
+    """A trace as it is drawn."""
     legend = legend_of(program)
     lanes = legend.lanes(program.setting.bounds)
     claim = next((claim for claim in program.claims if claim.id == trace.claim), None)
@@ -179,7 +173,6 @@ def columns(
     """The columns of a run.
 
     Args:
-        initial, steps: the run.
         legend, lanes: how and where it is drawn.
         failing: conjuncts that fail, by number of the step.
     """
@@ -257,10 +250,7 @@ def with_other_rules(drawing: Drawing, trace: Trace, other: Program, rules: str,
     """The drawing with the same actions under another rule set beside it.
 
     Args:
-        drawing: of the trace.
-        trace: the trace.
         other: the same system and bounds, traced with the other rules.
-        rules: their name.
         own: that of the trace's own rules, where it is to stand beside them.
     """
     initial = nearest_initial(trace.initial, other)
@@ -272,7 +262,6 @@ def set_beside(drawing: Drawing, drawn: tuple[StateColumn, ...], stopped: str, r
     """The drawing with the columns of the same actions under other rules beside it.
 
     Args:
-        drawing: of the run.
         drawn: the columns under the other rules, up to the first step that cannot be taken.
         stopped: why it cannot; empty where every step can.
         rules, own: their name; that of the run's own rules, where it is to stand beside them.
@@ -379,7 +368,6 @@ def foreign_drawing(document: Any, title: str) -> Drawing:
     """The drawing of an ITF document that does not say which system it is of.
 
     Args:
-        document: the JSON document.
         title: of the drawing, such as the name of its file.
 
     Raises:

@@ -73,7 +73,6 @@ class LogDrawing:
         """Add one batch; a memoised one before the next is replayed.
 
         Args:
-            batch: the batch.
             problem: why it is not explained, for a reader; empty where it is.
         """
         number = len(self._columns["offsets"])

@@ -76,7 +76,6 @@ def svg(drawing: Drawing, shut: Mapping[int, str] | None = None) -> str:
     """The drawing as an SVG document, without a script or anything from elsewhere.
 
     Args:
-        drawing: what is drawn.
         shut: as `folded` has it, which it is where nothing is given.
     """
     grid = _grid(drawing, folded(drawing) if shut is None else shut)

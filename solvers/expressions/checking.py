@@ -255,9 +255,6 @@ class ExpressionError(ValueError):
 class Source:
     """The text of an expression, and its syntax tree.
 
-    Args:
-        text: as it was given.
-
     Raises:
         ExpressionError: where it is no expression, too long or nested too deeply.
     """

@@ -59,7 +59,6 @@ def expression(text: str, shape: Any, listing: str = "") -> Expression:
     """The checked expression.
 
     Args:
-        text: what was written.
         shape: the layout of the states, as `System.layout` gives it.
         listing: the command that shows the fields, for suggestions.
 
@@ -143,7 +142,6 @@ class Expressions:
         """The properties of the expressions, for states of a layout.
 
         Args:
-            shape: the layout.
             listing: the command that shows the fields, for suggestions.
 
         Raises:

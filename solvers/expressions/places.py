@@ -165,9 +165,7 @@ class CheckedLoop:
     """A `for`, checked.
 
     Attributes:
-        name: its variable.
         over: what it goes through.
-        type: the type of that.
         conditions: those after `if`, which see the variable.
         body: the checker for what sees the variable.
         repeats: how often it is evaluated at most.

@@ -54,9 +54,7 @@ class Violation(AssertionError):
     """A run that breaks a property.
 
     Attributes:
-        trace: the run.
         start: the state that it began in.
-        transitions: its steps.
     """
 
     def __init__(self, start: Any, transitions: Sequence[Transition], broken: BrokenProperty) -> None:
@@ -66,11 +64,7 @@ class Violation(AssertionError):
 
 
 class LeavesDomainError(AssertionError):
-    """A run whose last step takes a field out of its domain where no cap is declared.
-
-    Attributes:
-        transitions: its steps.
-    """
+    """A run whose last step takes a field out of its domain where no cap is declared."""
 
     def __init__(self, start: Any, transitions: Sequence[Transition], fault: str) -> None:
         self.start, self.transitions = start, tuple(transitions)
@@ -172,7 +166,6 @@ def machine(
     """The machine of a system at a setting.
 
     Args:
-        engine: what is run.
         starts: states to begin in; the initial states by default.
         weights: how often to prefer an action, by name; 1 where it is not named.
         tally: what counts, shared by machines that are run together; one that demands every action and goal by default.

@@ -56,7 +56,6 @@ def states(draw: st.DrawFn, shape: Any, sort: str = "legal") -> Any:
     """States of a layout's shape, reachable or not.
 
     Args:
-        draw: given by Hypothesis.
         shape: what `System.layout` returns; any record or tuple of domains will do.
         sort: one of `SORTS`.
     """
@@ -77,7 +76,6 @@ def arguments(draw: st.DrawFn, action: Action, sort: str = "legal") -> dict[str,
     that no value of the table has.
 
     Args:
-        draw: given by Hypothesis.
         action: with at least one value for each parameter.
         sort: one of `SORTS`.
 

@@ -175,8 +175,6 @@ class Recovery:
 
     Args:
         controller: the state there.
-        holders: who holds what.
-        rules: the rule set.
 
     Attributes:
         now: of each partition the number of its situation there.

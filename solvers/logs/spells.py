@@ -65,9 +65,6 @@ class SpellFollower:
 
     Args:
         state: the state after the batch at hand.
-
-    Attributes:
-        spells: in order.
     """
 
     def __init__(self, state: Callable[[], State]) -> None:

@@ -123,7 +123,6 @@ def next_holders(holders: frozenset[int], before: Partition, p: Partition, minim
 
     Args:
         holders: those before.
-        before: the partition before.
         p: the partition now.
         minimum: its effective min ISR now.
     """
@@ -335,9 +334,6 @@ def isolate(controller: Controller, place: Place, rules: RuleSet, holders: froze
     """A partition with the brokers of its replicas, and with the configuration that counts for it.
 
     Args:
-        controller: the state.
-        place: the partition.
-        rules: the rule set.
         holders: replicas that hold all acknowledged data; None takes those that a snapshot shows.
     """
     p = place.partition

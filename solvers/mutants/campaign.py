@@ -74,7 +74,6 @@ def join(
     """A system traced with operator mutants, each chosen by its number, and the numbers of those that are not in it.
 
     Args:
-        system, setting: what to mutate.
         sources: the mutants by number.
         limit: the highest number of any mutant of the system, for which its states have room.
 
@@ -241,7 +240,6 @@ def campaign(
     """Judge the operator mutants that a system meets.
 
     Args:
-        system, setting: what to mutate.
         budget: what the exploration of a mutant may use.
         mutants: those to judge; the rest of them, which the system does not meet, are left out.
         memory: what is known already, and where to leave what is found.

@@ -252,7 +252,6 @@ def explain(
     """Explore every mutant of a system.
 
     Args:
-        system, setting: what to mutate.
         budget: what it may use, as many mutants at a time as it has threads; a mutant cut by it is undecided.
         leave: rules to leave as they are.
         selected: which mutants to explore.

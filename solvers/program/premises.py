@@ -439,7 +439,6 @@ def _inputs(terms: Sequence[Term], chosen_by: Container[int]) -> dict[int, Term]
     """The words of few values that terms read, and the truths about other words: whatever these are, they may hold.
 
     Args:
-        terms: what reads.
         chosen_by: the conditions of choices; one about words of many values is taken as a whole.
     """
     large, wide = set[int](), set[int]()

@@ -27,7 +27,6 @@ class TraceStep:
     """One step of a trace.
 
     Attributes:
-        action, arguments: what happened.
         state: the state it led to.
         event: what the effect reported besides the state.
     """

@@ -71,10 +71,8 @@ def confirm(
     """The witness as a trace.
 
     Args:
-        program: what was explored.
         claim: the property it breaks (or, for goals, reaches); None: deadlock.
         initial: packed initial state.
-        instances: the action instances.
         end: the packed state that the engine says they lead to, if it knows.
 
     Raises:
@@ -120,8 +118,6 @@ def closure(program: Program, claim: Property, start: Any) -> Closure:
     """Check, on ints, the states that the way out of a `recovers` property leads to, nearest first.
 
     Args:
-        program: what was explored.
-        claim: the property.
         start: a state that never recovers.
 
     Raises:
@@ -172,7 +168,6 @@ def confirm_lasso(
     """The lasso as a trace.
 
     Args:
-        program: what was explored.
         claim: the liveness property that it breaks.
         initial: packed initial state.
         instances: the action instances of the run into the cycle, then those of the cycle.
@@ -189,9 +184,7 @@ def lasso_trace(program: Program, claim: Property, first: Any, steps: Sequence[T
     """A run of the system that ends in a cycle, as a trace.
 
     Args:
-        program: of the system.
         claim: the liveness property that it breaks.
-        first, steps: the run.
         start: the number of the state where the cycle begins.
 
     Raises:

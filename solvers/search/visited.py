@@ -41,7 +41,6 @@ def reserve(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
     Args:
         shape: of the array; no length is 0.
-        dtype: of its elements.
 
     Raises:
         OSError: when the process may not have so much address space.
@@ -166,7 +165,6 @@ class VisitedSet:
     """All shards. The id of a state is its index in its shard * number of shards + the shard.
 
     Attributes:
-        shards: its parts.
         ends: for each level the states of each shard up to its end; of the last level what there is of it.
         room: the states for which there was address space, where it is less than memory has room for; else None.
     """

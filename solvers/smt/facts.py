@@ -19,7 +19,6 @@ class NeededFacts:
 
     Args:
         premises: the places of all of them are of interest.
-        read: reads terms.
         effort, clock: limits of each query, and seconds from any origin.
     """
 

@@ -26,8 +26,6 @@ class ActionQueries:
     """The queries about one action.
 
     Args:
-        of: the theory.
-        action: its name.
         within: whether steps that leave the layout are left out, as in all but the obligations about domains.
         assumed: ids of the invariants to assume.
         effort, clock: limits of the queries that choose among instances, and seconds from any origin.

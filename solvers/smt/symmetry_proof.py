@@ -85,7 +85,6 @@ def prove_symmetries(program: Program, timeout: float = 10.0) -> SymmetryProof:
     """Prove the symmetries by which the states of a program are reduced.
 
     Args:
-        program: a reduced program.
         timeout: seconds that Z3 may take for one statement.
 
     Raises:

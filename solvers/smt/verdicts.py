@@ -94,10 +94,8 @@ def trace_on_ints(subject: Theory, claim: Property, first: Sequence[int], action
     """The run from a state that breaks a claim at its end.
 
     Args:
-        subject: the theory.
         claim: what fails: of the last state, or of the last step.
         first: leaves of the state it starts in.
-        actions: the actions.
 
     Raises:
         EngineDisagreement: when ints do not agree.
@@ -135,7 +133,6 @@ def replay_countermodel(subject: Theory, answer: ObligationAnswer, assumed: Sequ
     """A countermodel as a step on ints.
 
     Args:
-        subject: the theory.
         answer: refuted, with its countermodel.
         assumed: the invariants that were assumed of the state before.
 
@@ -171,8 +168,6 @@ def locate(
     """A counterexample with its tag.
 
     Args:
-        step: the replayed step.
-        claim: what it breaks.
         explored: the search of a scope, its states kept; None where there is none.
         reason: why there is none.
         numbers: see `Counterexample`.
@@ -306,7 +301,6 @@ def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemm
 
     Args:
         program: the system as provers take it.
-        claim: what is proven.
         evidence: the search for such a run.
         is_lemma: whether it serves other claims, and may say what the domains say.
     """

@@ -318,7 +318,6 @@ class ProofWorker:
         """An answer from some of the invariants that may be assumed; None where all are to be.
 
         Args:
-            obligation: what to prove.
             used, more: what its proofs with few participants use; None where they are not proven.
             assumed: what may be assumed.
         """

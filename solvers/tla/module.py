@@ -60,7 +60,6 @@ def wide_text(term: Term, texts: Sequence[str]) -> str | None:
     """A term as text where it or an argument of it is a set of bits; None where neither is.
 
     Args:
-        term: an operation.
         texts: its arguments, each a set where `is_wide` says so.
 
     Raises:
@@ -179,7 +178,6 @@ def written(roots: Sequence[Term], names: Mapping[int, str], earlier: SharedTerm
     """Terms as text.
 
     Args:
-        roots: what is written.
         names: the names of variables, by the index of their terms.
         earlier: shared terms whose names are bound already.
 
@@ -234,8 +232,6 @@ def module(program: Program, name: str, about: str) -> Module:
     the way to a goal as the counterexample of its negation.
 
     Args:
-        program: the system.
-        name: the module's name.
         about: a line that says what it is made from.
 
     Raises:

@@ -33,7 +33,6 @@ def readable(trace: Callable[[], Program], name: str, about: str) -> Module:
 
     Args:
         trace: traces the system; what its source calls its terms is noted meanwhile.
-        name: the module's name.
         about: a line that says what it is made from.
 
     Raises:

@@ -58,6 +58,13 @@ def test_every_benchmark_that_a_page_names_is_one() -> None:
         assert set(cases.split()) <= (BENCHMARKS[kind] if kind else NATIVE).cases.keys(), kind
 
 
+def test_no_page_installs_a_name_that_has_no_release() -> None:
+    """Behind `pip install` stands a checkout, a wheel or a library, never a name that a stranger could take."""
+    taken = re.compile(r"pip install[^\n`]*[ '\"]kraftcheck\b(?!/)")
+    assert [page.name for page in PAGES if taken.search(page.read_text(encoding="utf-8"))] == []
+    assert taken.search("pip install 'kraftcheck[disk]'")
+
+
 def test_every_exit_code_of_a_verdict_is_listed() -> None:
     """The table of verdicts has the exit code of each, that of a refuted `recovers` property among them."""
     text = (DOCS / "reference" / "reports.md").read_text(encoding="utf-8")

@@ -83,11 +83,6 @@ def observe(
 ) -> tuple[list[Evidence], list[ReleaseSearch]]:
     """The evidence of findings in a build, and the searches with the rules of the release that it is like.
 
-    Args:
-        findings: which.
-        build: in which.
-        budget, quiet: of the searches.
-
     Raises:
         Refusal: where Java or the jars are missing.
         UndecidedFinding, DriverError, Interrupted: where something was not decided.

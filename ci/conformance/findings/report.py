@@ -217,7 +217,6 @@ def report(finding: Finding, says: Mapping[str, str], link: Link) -> str:
     """A finding as Markdown.
 
     Args:
-        finding: which.
         says: what each rule of the model says, by id.
         link: writes citations.
     """
@@ -395,7 +394,6 @@ def _told(when: str, state: Any, disks: bool) -> str:
 
     Args:
         when: what the first begins with.
-        state: the state.
         disks: whether there are several directories, so that it is said what is in which.
     """
     one = _partition(state)

@@ -101,7 +101,6 @@ def record_columns(
     """The columns of a record: its leader and recovery state, then of each field whether it is there and its columns.
 
     Args:
-        change: the record.
         leaves: the columns of a field, from its name and value.
         absent: what they hold where the record has no such field; 0 unless named.
     """

@@ -198,7 +198,6 @@ class DriverProcess:
     Args:
         build: whose classes are driven.
         name: of the driver's class.
-        arguments: its arguments.
         options: of the virtual machine.
     """
 

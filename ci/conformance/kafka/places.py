@@ -38,7 +38,6 @@ def place(name: str, version: str, argument: str = "") -> str:
 
     Args:
         name: of a class, or of a method as `Class.method`.
-        version: of the release.
         argument: the class that the meant method of its name takes, where there are several.
 
     Raises:

@@ -53,7 +53,6 @@ def run_vector(vector: Vector, rules: RuleSet, before: Vector | None = None) -> 
     """Run one vector.
 
     Args:
-        vector: what to run.
         rules: the rule set to run it under.
         before: the vector whose result it says that it starts from, if at hand.
 

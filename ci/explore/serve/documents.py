@@ -225,7 +225,6 @@ def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, othe
     """A path, and all that can be seen at one of its steps.
 
     Args:
-        subjects: of the page.
         sessions: at each step of the path.
         at: number of the step that is looked at.
         other: the other rules that are shown beside it.

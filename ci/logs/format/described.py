@@ -261,8 +261,6 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
     """What the lines of a text show.
 
     Args:
-        lines: of the text.
-        name: of the file.
         problem: called for every line that cannot be read.
     """
     found = Shown()

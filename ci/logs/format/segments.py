@@ -192,7 +192,6 @@ def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> 
 
     Args:
         data: the file's bytes; zeros at its end, where it was preallocated, do not count.
-        name: of the file.
         problem: called for each batch that cannot be decoded.
         compact: whether to leave changes of partitions undecoded that were decoded before, where a batch
             has no more than one record of another kind that is read.

@@ -57,8 +57,6 @@ def dump_batches(lines: Iterable[str], name: str, problem: Problem, first: int =
     """Every batch of the output.
 
     Args:
-        lines: its lines.
-        name: of the file.
         problem: called for every line that cannot be read.
         first: the number of the first line.
     """

@@ -56,10 +56,8 @@ def decision(failure: IOFailure, available: Truth, transient: Truth, rules: ZkJb
     """What the handler does: NOTHING to HALT.
 
     Args:
-        failure: the exception.
         available: what the check of the directory says (question 1).
         transient: the same operation would succeed if it were tried again (question 4).
-        rules: the rule set.
     """
     if rules.disk_errors_halt:
         return HALT

@@ -46,7 +46,6 @@ def select(partition: Partition, broker: Word, live: BrokerSet, rules: ZkJbodRul
         partition: before; OnlinePartition, or OfflinePartition where it has no leader.
         broker: who asked; it leaves the ISR and stays assigned.
         live: brokers that run.
-        rules: the rule set.
     """
     me = partition.isr.just(broker)
     isr = partition.isr.minus(me)

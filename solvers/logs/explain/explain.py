@@ -182,7 +182,6 @@ def explain(before: State, batch: Batch, rules: RuleSet) -> Explanation:
     Args:
         before: the state before it.
         batch: what the log holds.
-        rules: the rule set.
 
     Raises:
         EntryError: when a record's fields are not those of its kind.

@@ -321,7 +321,6 @@ def candidates(state: State, records: Sequence[ModelRecord], rules: RuleSet) -> 
     Args:
         state: the state before them.
         records: what is to be explained, to the end of the batch.
-        rules: the rule set.
     """
     tail = BatchTail(state.controller, state.levels, records, rules)
     first = tail.first()

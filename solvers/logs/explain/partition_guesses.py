@@ -110,9 +110,7 @@ def by_either_index(
 
     Args:
         controller: the state before the event, with the first of these indexes.
-        broker: the broker.
         candidate: the event, without its records.
-        records: what it writes.
     """
     yield evolve(candidate, records=lambda: records(controller))
     if not controller.elr_index.topics_of(broker):
@@ -299,7 +297,6 @@ def _assignment_candidates(observed: _ObservedChange, hidden: bool) -> Iterator[
     """A broker reports the directory of its replica: another one than before or, where that is hidden, any.
 
     Args:
-        observed: the change.
         hidden: whether the directory may not show: it is the one that it was, or the replica is taken out.
     """
     p, change = observed.partition, observed.record.change

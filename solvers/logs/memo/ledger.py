@@ -64,10 +64,6 @@ def key_of(topic_id: str, index: int) -> bytes:
 class Ledger:
     """The partitions of a log.
 
-    Args:
-        state: the whole state.
-        rules: the rule set.
-
     Attributes:
         base: the state without partitions.
         slots: every partition whose situation is known, by `key_of`.

@@ -353,7 +353,6 @@ class Shape:
 
     Attributes:
         partition: the partition, with the epochs of a situation.
-        context: of its topic.
         registrations: plain registrations of the brokers that it names, None where there is none.
         results: the memoised results of changes and events here.
     """
@@ -387,7 +386,6 @@ class Situation:
     """One situation: a shape, and the names in it.
 
     Attributes:
-        shape, names: as said.
         leaderless: whether the partition has no leader.
         changes: the step of each single change, by the bytes or fields of the change.
         events: the step of each event, by event, then by change or None.

@@ -90,7 +90,6 @@ class Noted:
 
         Args:
             build: the class path of the build.
-            release: that of the release.
 
         Raises:
             Refusal: where a class cannot be read, as one of a Java that JaCoCo does not know.

@@ -82,7 +82,6 @@ def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQ
     Args:
         build: whose classes are driven; the release is the one that completes it.
         rules: those of the release, by which the requests are drawn.
-        seed: of the draw.
         sequences: how many, as long as there is time.
 
     Raises:

@@ -200,8 +200,6 @@ class Played:
 
         Args:
             version: the release whose requests are drawn.
-            rules: the model's.
-            plan: the numbers.
             few: whether a timer elects few leaders at a time; None: drawn, but for rules under which it may decide on
                 a partition twice, since the order in which Kafka visits partitions, that of drawn ids, shows then.
         """
@@ -273,8 +271,6 @@ def fuzzed(
 
     Args:
         build: whose classes are driven.
-        rules: the rule set.
-        plans: the sequences.
         counts: what is executed, kept up to date.
         enough: whether no further sequence is wanted.
 
@@ -409,10 +405,8 @@ def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report:
 
     Args:
         build: whose classes are driven.
-        rules: the rule set.
         steps: as many at least are executed, unless the sequences drawn have twice as many, and most differ early, or
             the time of the command is over.
-        seed: of the draw.
         report: of progress: what, how many steps, how many sequences differ.
 
     Raises:

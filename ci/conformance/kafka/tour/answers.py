@@ -72,7 +72,6 @@ def takes(rows: npt.NDArray[np.int64], before: npt.NDArray[Any], ruled: Any, rep
     """Which answers are steps.
 
     Args:
-        rows: of answers.
         before: what the managers had, a row each.
         ruled: whether the rules grant the request; what they refuse is a step only where Kafka does something.
         reports: whether the system knows of refusals, so that one is a step.

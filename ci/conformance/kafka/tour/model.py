@@ -185,7 +185,6 @@ class TourModel:
         inputs, outputs: the columns of a question and of an answer.
         managed_width: how many leaves of a state, the first ones, the managers have.
         actions: the names that the driver knows requests by, by code.
-        kinds: the action kinds.
         instances: the kind of each action instance and its number within it.
     """
 

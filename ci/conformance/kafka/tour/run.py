@@ -289,7 +289,6 @@ def tour_with_kafka(
         system: one of `SYSTEMS`.
         setting: its scope and rules.
         sample: how many states are drawn, of which all questions are put; 0: all.
-        seed: of the draw.
         report: of progress: what, how many steps, how many differ.
 
     Raises:

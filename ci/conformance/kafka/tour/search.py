@@ -152,11 +152,7 @@ class Found:
 
 @define(eq=False)
 class AnsweredSearch:
-    """The search of an answered system; see `kraftcheck.solvers.exploration.explore.SearchResult`.
-
-    Attributes:
-        levels, claims, cut, store: the result.
-    """
+    """The search of an answered system; see `kraftcheck.solvers.exploration.explore.SearchResult`."""
 
     # answered, program: the system, and it traced
     answered: AnsweredSystem

@@ -50,8 +50,6 @@ def frame_of(questions: Questions, action: str, assumed: Sequence[str]) -> Frame
     """The words that a step of an action leaves as they are.
 
     Args:
-        questions: of the theory.
-        action: its name.
         assumed: the invariants that are assumed before the step.
     """
     program = questions.subject.program
@@ -117,7 +115,6 @@ class Cases:
         """Truths that all hold just where a goal does: of each place that a word of the step names, and of the others.
 
         Args:
-            truth: the goal.
             asked: pairs of a bound place and a word, by their numbers, that are told apart already.
         """
         if truth.op == "and":

@@ -88,7 +88,6 @@ class GoalProver:
         """The answer to an obligation, from some of the invariants that may be assumed before the step.
 
         Args:
-            obligation: what to prove.
             used, more: what its proofs with few participants use, with other bounds and without.
             strangers: invariants that few participants do not have.
             assumed: what may be assumed.

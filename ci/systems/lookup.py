@@ -191,7 +191,7 @@ def every_property(name: str, system: System) -> dict[str, Property]:
         own = "".join(f"+{name}" for name in words.choices if not words.group(name))
         presets = {system.base: words.parse(system.base + own)}
     settings = [system.setting(scope, rules=preset) for scope in system.scopes for preset in presets.values()]
-    if not system.changes:
+    if system is {**SYSTEMS, **FAIR_SYSTEMS}.get(name):  # another of its name has no defects
         rows = (bug for bug in BUGS if bug.system == name)
         settings += [system.setting(bug.scope, bug.bounds, parse(bug.rules)) for bug in rows]
     by_id: dict[str, Property] = {}

@@ -135,7 +135,8 @@ class Naming:
         """The naming for a reader."""
         if self.name is None:
             extent = "" if self.whole else "; not all were tried"
-            return [f"{build} is no rule set: {self.tried:,} were tried on {self.witnesses} cases that differ, "
+            said = f"{build} is no rule set" if self.whole else f"no rule set is found yet that {build} is"
+            return [f"{said}: {self.tried:,} were tried on {self.witnesses} cases that differ, "
                     f"{self.asked} in full{extent}"]  # fmt: skip
         text = [f"{build} is {self.name} in {self.cases:,} of {self.cases:,} cases"]
         if self.beside:

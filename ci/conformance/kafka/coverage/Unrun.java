@@ -17,6 +17,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.jar.JarFile;
+import java.util.stream.IntStream;
 import org.jacoco.core.analysis.Analyzer;
 import org.jacoco.core.analysis.CoverageBuilder;
 import org.jacoco.core.analysis.IClassCoverage;
@@ -248,6 +249,7 @@ public final class Unrun {
         final List<Integer> lines = new ArrayList<>();
         final List<int[]> jumps = new ArrayList<>();
         final List<String> handlers = new ArrayList<>();
+        final List<Integer> slots = new ArrayList<>(); // of local variables; -1 of an instruction that is of none
 
         Code(MethodNode method, Map<String, String> bodies) {
             name = method.name;
@@ -277,6 +279,7 @@ public final class Unrun {
                     plain.add(text(one));
                     texts.add(text(one) + bodies.getOrDefault(lambdas.getOrDefault(texts.size(), ""), ""));
                     lines.add(line);
+                    slots.add(one instanceof VarInsnNode of ? of.var : one instanceof IincInsnNode of ? of.var : -1);
                     jumps.add(targets(one).stream().mapToInt(places::get).toArray());
                 }
             }
@@ -287,10 +290,52 @@ public final class Unrun {
 
         boolean isSame(Code other) {
             boolean alike = kind.equals(other.kind) && texts.equals(other.texts) && handlers.equals(other.handlers);
+            int[] itself = IntStream.range(0, texts.size()).toArray();
             for (int at = 0; alike && at < jumps.size(); at++) {
-                alike = Arrays.equals(jumps.get(at), other.jumps.get(at));
+                alike = Arrays.equals(jumps.get(at), other.jumps.get(at)) && isOfSame(at, other, itself);
             }
             return alike;
+        }
+
+        /**
+         * Whether an instruction is of the local variable that its partner is of, whatever slot each has: a value that is
+         * read is that of the same place, and one that is written is read there.
+         */
+        private boolean isOfSame(int at, Code other, int[] partner) {
+            if (slots.get(at) < 0) {
+                return true;
+            }
+            int to = partner[at];
+            int own = isWrite(at) ? next(at) : last(at);
+            int others = isWrite(at) ? other.next(to) : other.last(to);
+            if (own < 0 && others < 0) { // a parameter, or what nothing behind it reads
+                return isWrite(at) || slots.get(at).equals(other.slots.get(to));
+            }
+            return own >= 0 && partner[own] == others;
+        }
+
+        private boolean isWrite(int at) {
+            int opcode = Integer.parseInt(texts.get(at).split(" ")[0]);
+            return slots.get(at) >= 0 && opcode >= Opcodes.ISTORE && opcode <= Opcodes.ASTORE;
+        }
+
+        /** Where the variable of an instruction was written last. */
+        private int last(int at) {
+            int found = at - 1;
+            while (found >= 0 && !(isWrite(found) && slots.get(found).equals(slots.get(at)))) {
+                found--;
+            }
+            return found;
+        }
+
+        /** Where the variable of an instruction is read next, before it is written again. */
+        private int next(int at) {
+            for (int found = at + 1; found < slots.size(); found++) {
+                if (slots.get(found).equals(slots.get(at))) {
+                    return isWrite(found) ? -1 : found;
+                }
+            }
+            return -1;
         }
 
         /** The numbers that a table of a switch over an enum gives to constants; of other code all that it does. */
@@ -344,7 +389,8 @@ public final class Unrun {
                 int[] own = jumps.get(at);
                 int[] others = other.jumps.get(partner[at]);
                 // something of the other code came before it, for which nothing else is here
-                boolean moved = partner[at] != next && (at == 0 || partner[at - 1] >= 0);
+                boolean moved = !isOfSame(at, other, partner);
+                moved |= partner[at] != next && (at == 0 || partner[at - 1] >= 0);
                 for (int to = 0; to < own.length; to++) {
                     moved |= own[to] < partner.length && partner[own[to]] >= 0 && partner[own[to]] != others[to];
                 }
@@ -407,9 +453,7 @@ public final class Unrun {
 
         private static String text(AbstractInsnNode one) {
             Object more = "";
-            if (one instanceof VarInsnNode variable) {
-                more = variable.var;
-            } else if (one instanceof IntInsnNode number) {
+            if (one instanceof IntInsnNode number) {
                 more = number.operand;
             } else if (one instanceof TypeInsnNode type) {
                 more = type.desc;
@@ -422,7 +466,7 @@ public final class Unrun {
             } else if (one instanceof LdcInsnNode constant) {
                 more = constant.cst.getClass().getSimpleName() + constant.cst;
             } else if (one instanceof IincInsnNode step) {
-                more = step.var + " " + step.incr;
+                more = step.incr;
             } else if (one instanceof MultiANewArrayInsnNode array) {
                 more = array.desc + array.dims;
             } else if (one instanceof TableSwitchInsnNode table) {

@@ -87,6 +87,22 @@ def test_what_no_line_shows_is_named(tmp_path: Path) -> None:
     assert Noted.of(tmp_path, names).unrun(str(release), str(release)) == ()
 
 
+@pytest.mark.xdist_group("kafka")
+def test_a_local_variable_is_known_by_what_it_holds(tmp_path: Path) -> None:
+    """A variable more moves others to other slots, and they are the same; where another is read it is named."""
+    text = "class Slots { static int of(int n) { int a = n + 1;\nint b = a * 3;\nwhile (b > 9) b -= 2;\nreturn a; } }"
+    release, notes = compiled(tmp_path / "release", text), Noted.of(tmp_path, ["Slots"])
+    for number, (old, new, told) in enumerate((
+        ("int a = n + 1;", "int c = 5; int a = n + 1;", ["Slots.of (line 1)"]),
+        ("return a;", "return b;", ["Slots.of (line 4)", "Slots.of (gone 4)"]),
+        ("b -= 2;", "a -= 2;", ["Slots.of (line 3)", "Slots.of (gone 3)"]),
+    )):  # fmt: skip
+        build = compiled(tmp_path / str(number), text.replace(old, new))
+        found = {str(one) for one in notes.unrun(str(build), str(release))}
+        assert told[0] in found
+        assert found <= {*told}
+
+
 @pytest.mark.parametrize(("value", "told"), [("n < 2 ? n : 7", ["Half.of (line 1 in part)"]), ("7", []),
                                              ("Math.min(n, n > 7 ? n : n)", ["Half.of (line 1 in part)"])])  # fmt: skip
 @pytest.mark.xdist_group("kafka")

@@ -269,7 +269,7 @@ class _Outcome:
         names += [] if self.images is None else [one.action for one in self.images.shown]
         if not names and shown and (not code or not all(one.passed for one in shown)):
             return
-        own = next(iter(sorted(self.changed)), "").rpartition(".")[2]
+        own = next(iter(sorted(self.deciding or self.changed)), "").rpartition(".")[2]
         rows = list[JudgedProperty]()
         for name in dict.fromkeys(names or [""]):
             of = f"what is answered to {name or 'all that is asked'} is what {build.like} answers"

@@ -45,6 +45,7 @@ import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableReplicaA
 import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopic;
 import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopicConfig;
 import org.apache.kafka.common.message.CreateTopicsResponseData;
+import org.apache.kafka.common.message.ListPartitionReassignmentsRequestData.ListPartitionReassignmentsTopics;
 import org.apache.kafka.common.message.RequestHeaderData;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
 import org.apache.kafka.common.metadata.ConfigRecord;
@@ -81,7 +82,7 @@ import org.apache.kafka.server.policy.CreateTopicPolicy;
  */
 final class FuzzBeside {
     private static final Pattern ID = Pattern.compile("(?<![\\w-])[\\w-]{21}[AQgw](?![\\w-])");
-    private static final Pattern RUN = Pattern.compile("x{100,}");
+    private static final Pattern RUN = Pattern.compile("(.)\\1{99,}");
     private static final String ABSENT = "absent";
     private static final String UNSUPPORTED = "unsupported";
     private static final long HALF_A_SESSION = 4_500;
@@ -192,7 +193,7 @@ final class FuzzBeside {
         asked.askNamesakes();
         asked.askExpired(controller.clock);
         asked.askCluster(controller);
-        return RUN.matcher(asked.named(asked.answer).replace('\n', ' ')).replaceAll(found -> found.group().length() + " x");
+        return RUN.matcher(asked.named(asked.answer).replace('\n', ' ')).replaceAll(found -> found.group().length() + " " + found.group(1));
     }
 
     String named(CharSequence text) {
@@ -240,12 +241,14 @@ final class FuzzBeside {
             String before = state(known);
             TourRelease.createSnapshot(managers.snapshots, UNCOMMITTED);
             managers.replay(new TopicRecord().setTopicId(another).setName("uncommitted"), UNCOMMITTED);
-            managers.replay(new PartitionRecord().setTopicId(another).setPartitionId(0).setReplicas(List.of(1))
-                .setIsr(List.of(1)).setLeader(1), UNCOMMITTED);
+            managers.replay(new PartitionRecord().setTopicId(another).setPartitionId(0)
+                .setReplicas(List.of(1, 2)).setAddingReplicas(List.of(2)).setIsr(List.of(1)).setLeader(1), UNCOMMITTED);
             managers.replay(new ConfigRecord().setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName("uncommitted")
                 .setName(ControlManagers.MIN_ISR).setValue("2"), UNCOMMITTED);
             managers.replay(new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME).setFeatureLevel(
                 (short) (MetadataVersion.latestProduction().featureLevel() - 1)), UNCOMMITTED);
+            managers.replay(new FeatureLevelRecord().setName(FuzzDriver.ELR_FEATURE).setFeatureLevel(
+                (short) (TourRelease.hasElr(managers.features) ? 0 : 1)), UNCOMMITTED);
             if (!topics.isEmpty()) managers.replay(new RemoveTopicRecord().setTopicId(topics.get(0)), UNCOMMITTED);
             String between = state(known), read = committed(another);
             managers.snapshots.revertToSnapshot(UNCOMMITTED);
@@ -255,7 +258,7 @@ final class FuzzBeside {
 
     private String state(List<Uuid> known) throws Exception {
         return FuzzRecords.image(managers.replication, known) + text(call(managers.configs, "getConfigs",
-            new ConfigResource(ConfigResource.Type.TOPIC, "uncommitted"))) + features(Long.MAX_VALUE);
+            new ConfigResource(ConfigResource.Type.TOPIC, "uncommitted"))) + features(Long.MAX_VALUE) + TourRelease.hasElr(managers.features);
     }
 
     private String features(long epoch) {
@@ -268,6 +271,8 @@ final class FuzzBeside {
         asked.add("uncommitted");
         return text(call(managers.replication, "findTopicIds", UNCOMMITTED, asked))
             + text(call(managers.replication, "findTopicNames", UNCOMMITTED, List.of(another)))
+            + text(managers.replication.listPartitionReassignments(List.of(
+                new ListPartitionReassignmentsTopics().setName("uncommitted").setPartitionIndexes(List.of(0))), UNCOMMITTED))
             + text(call(managers.configs, "describeConfigs", UNCOMMITTED,
                 Map.of(new ConfigResource(ConfigResource.Type.TOPIC, "uncommitted"), List.of()))) + features(UNCOMMITTED);
     }
@@ -375,6 +380,9 @@ final class FuzzBeside {
             changes.add(map(ControlManagers.MIN_ISR, new SimpleImmutableEntry<>(kind, "1")));
             changes.add(map("cordoned.log.dirs", new SimpleImmutableEntry<>(kind, "d1")));
             changes.add(map(ControlManagers.EMPTY_LIST, new SimpleImmutableEntry<>(kind, "a")));
+        }
+        if (head.isEmpty()) { // a letter of two bytes
+            changes.add(map(list, new SimpleImmutableEntry<>(OpType.SET, "\u00e4".repeat(20_000))));
         }
         for (ConfigResource resource : resources()) {
             int number = 0;
@@ -718,7 +726,7 @@ final class FuzzBeside {
         }
     }
 
-    private List<BrokerRegistration> registrations() {
+    List<BrokerRegistration> registrations() {
         return managers.cluster.brokerRegistrations().keySet().stream().sorted().map(managers.cluster::registration)
             .collect(Collectors.toCollection(ArrayList::new));
     }

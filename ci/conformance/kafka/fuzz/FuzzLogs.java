@@ -60,6 +60,7 @@ final class FuzzLogs {
         askFull();
         askElections();
         askMoves();
+        if (controller.topics.isEmpty() && beside.registrations().isEmpty()) askMany();
     }
 
     /** The managers of a controller whose metadata version is the newest, unless the log says another. */
@@ -221,6 +222,14 @@ final class FuzzLogs {
             askUpdate(head, managers, MetadataVersion.FEATURE_NAME, other);
         }
         askUpdate(head, managers, FuzzDriver.ELR_FEATURE, 1);
+        for (int other : new int[] {OLDEST, level - 1, NEWEST}) { // of two that one depends on the other
+            Map<String, Short> both = FuzzBeside.map(FuzzDriver.ELR_FEATURE, (short) 1, MetadataVersion.FEATURE_NAME, (short) other);
+            for (UpgradeType kind : UpgradeType.values()) {
+                beside.ask(head + "updateFeatures " + both + " " + kind, () -> FuzzBeside.gained(managers.features,
+                    "updateFeatures", both, FuzzBeside.map(FuzzDriver.ELR_FEATURE, UpgradeType.UPGRADE,
+                        MetadataVersion.FEATURE_NAME, kind)));
+            }
+        }
     }
 
     /** The records of an answer; its partitions come in the order of their hashes. */
@@ -322,6 +331,26 @@ final class FuzzLogs {
             List<ListPartitionReassignmentsTopics> asked = count == 0 ? null : named.subList(0, count);
             beside.ask("log of moves, of topics " + count, () -> managers.replication.listPartitionReassignments(
                 asked, Long.MAX_VALUE).topics().stream().map(String::valueOf).sorted().toList());
+        }
+    }
+
+    /** As many leaders are elected, and as many partitions reassigned, as one request may write records, or one more. */
+    private void askMany() throws ReflectiveOperationException {
+        Uuid topic = new Uuid(0, 4730);
+        List<ApiMessage> log = new ArrayList<>(List.of(
+            broker(FIRST, 5000), broker(FIRST + 1, 5001), new TopicRecord().setTopicId(topic).setName("many")));
+        List<String> rows = new ArrayList<>();
+        for (int index = 0; index <= 10_000; index++) {
+            rows.add("many/" + index + "/" + (FIRST + 1));
+            log.add(partition(topic, List.of(FIRST, FIRST + 1)).setPartitionId(index).setLeader(FIRST + 1)
+                .setIsr(List.of(FIRST, FIRST + 1)));
+            if (index < 9_999) continue;
+            ControlManagers managers = after(log);
+            String moved = String.join(";", rows);
+            beside.ask("log of many elections " + index, () ->
+                FuzzRequests.elect(new String[] {"elect", "0", "all"}, managers.replication).records.size());
+            beside.ask("log of many reassignments " + index, () ->
+                FuzzRequests.reassign(new String[] {"reassign", moved, "-"}, managers.replication).records.size());
         }
     }
 

@@ -187,7 +187,7 @@ final class FuzzRequests {
     }
 
     /** Words: rows of topic, index, and replicas or `cancel`; then whether the replication factor may change. */
-    private static FuzzDriver.Decision reassign(String[] words, ReplicationControlManager replication)
+    static FuzzDriver.Decision reassign(String[] words, ReplicationControlManager replication)
             throws ReflectiveOperationException {
         AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
         if (words[2].equals("same-factor")) {
@@ -207,7 +207,7 @@ final class FuzzRequests {
     }
 
     /** Words: the type, then rows of topic and index, or `all`. */
-    private static FuzzDriver.Decision elect(String[] words, ReplicationControlManager replication) {
+    static FuzzDriver.Decision elect(String[] words, ReplicationControlManager replication) {
         ElectLeadersRequestData request = new ElectLeadersRequestData().setElectionType(Byte.parseByte(words[1]));
         if (words[2].equals("all")) {
             request.setTopicPartitions(null);

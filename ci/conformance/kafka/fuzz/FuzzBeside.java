@@ -82,7 +82,7 @@ import org.apache.kafka.server.policy.CreateTopicPolicy;
  */
 final class FuzzBeside {
     private static final Pattern ID = Pattern.compile("(?<![\\w-])[\\w-]{21}[AQgw](?![\\w-])");
-    private static final Pattern RUN = Pattern.compile("(.)\\1{99,}");
+    private static final Pattern RUN = Pattern.compile("([x\u00e4])\\1{99,}");
     private static final String ABSENT = "absent";
     private static final String UNSUPPORTED = "unsupported";
     private static final long HALF_A_SESSION = 4_500;

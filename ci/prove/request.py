@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.subject import Subject, subject, traced
-from kraftcheck.model.language.system import ANY, Bound, Setting, System, freed
+from kraftcheck.model.language.system import ANY, Bound, Setting, System, exceeding, freed, is_any
 from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import TheoryBuilder
@@ -52,6 +52,7 @@ class ProofRequest:
             for bound in system.bounds if bound.freed_by in numbers and bound.name in preset
         }  # fmt: skip
         taken = {b.name: min(self.bounds[b.name], b.hi) for b in system.bounds if b.name in self.bounds}
+        numbers = {**numbers, **{name: numbers[most] for name, most in exceeding(system.bounds, numbers)}}
         return subject(self.name, self.scope, {**taken, **within, **numbers}, self.rules, expressions=added)
 
     def carried(self) -> ProofRequest:
@@ -116,8 +117,18 @@ class ProofRequest:
         return [functools.partial(make, self) for make in makes]
 
     def free(self) -> list[Bound]:
-        """The bounds that are `any`."""
-        return [bound for bound in self._system().bounds if self.bounds.get(bound.name) == ANY]
+        """The bounds that are `any`, each from what others leave it as its least: those that may not exceed it."""
+        system = self._system()
+        given = {**system.setting(self.scope).bounds, **self.bounds}
+        unused = freed({bound.name: bound for bound in system.bounds}, given)
+
+        def least(bound: Bound) -> int:
+            beside = [one for one in system.bounds if one.at_most == bound.name and one.name not in unused]
+            return max(
+                bound.lo, *(one.lo if is_any(given.get(one.name, 0)) else given.get(one.name, 0) for one in beside), 0
+            )
+
+        return [evolve(one, lo=least(one)) for one in system.bounds if self.bounds.get(one.name) == ANY]
 
     def beyond_searches(self) -> list[str]:
         """The bounds whose values only provers take."""

@@ -23,6 +23,7 @@ from kraftcheck.model.language.words import RuleError
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import KAFKA
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
+from kraftcheck.solvers.audit.each_number import check_each
 from kraftcheck.solvers.audit.numbers import check_freed
 from kraftcheck.solvers.audit.traced_sample import check_sample
 from kraftcheck.solvers.expressions.checking import ExpressionError
@@ -343,6 +344,7 @@ def traced(
             if compared and not chosen.shipped:  # the rules of shipped systems are compared by tests
                 asked = evolve(chosen.system, properties=chosen.whole.properties)
                 check_freed(lambda setting: _program(how(asked, setting)), asked, chosen.setting)
+                check_each(lambda system, setting: _program(how(system, setting)), asked, chosen.setting)
                 check_sample(_program(made), few())
             return made
     except Refusal:

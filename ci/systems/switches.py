@@ -21,7 +21,7 @@ from kraftcheck.ci.systems.subject import Subject, Traced, traced
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError, bits_by_field, leaves
 from kraftcheck.model.language.symbolic import UntraceableRule
-from kraftcheck.model.language.system import ScopeError, Setting, System
+from kraftcheck.model.language.system import ScopeError, Setting, System, spelled
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.rules.spelling import Spelling
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
@@ -306,7 +306,7 @@ def _scopes(system: System, rules: Any) -> list[str]:
 
 def _unread_bound(chosen: Subject, name: str) -> str:
     """The refusal of a bound that changes nothing."""
-    value, usual = chosen.setting[name], chosen.system.scopes[chosen.setting.scope].get(name)
+    value, usual = spelled(chosen.setting[name]), chosen.system.scopes[chosen.setting.scope].get(name)
     rules = "" if chosen.rules is None else f" under {chosen.rules}"
     return (
         f"--{name} {value} changes nothing in {chosen.name} --scope {chosen.setting.scope}{rules}: it is the same "

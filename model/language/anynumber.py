@@ -26,7 +26,7 @@ from kraftcheck.model.language.layout import (
 )
 from kraftcheck.model.language.sequences import Places, Sequence, above, cardinality, every, is_one_of, least_by
 from kraftcheck.model.language.sequences import some as some_place
-from kraftcheck.model.language.symbolic import OfAnyNumber, described
+from kraftcheck.model.language.symbolic import OfAnyNumber, described, place
 from kraftcheck.model.language.system import bound_of, is_any
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, same_truth
@@ -414,7 +414,8 @@ class Family(abc.Sequence[Any]):
 
 def unlisted() -> NoReturn:
     """What lists a family that has no end; raises LayoutError always, since provers do not list."""
-    raise LayoutError("arguments without bound cannot be listed; only `kraftcheck prove` takes them")
+    raise LayoutError(f"{place()}: the numbers below a bound that is any cannot be listed; give what numbers_below() "
+                      "answers to an action, as it is")  # fmt: skip
 
 
 def numbers(least: int = 0, below: str | None = None) -> Family:

@@ -13,9 +13,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.collections import equal
-from kraftcheck.model.language.layout import Described, leaves
-from kraftcheck.model.language.system import Action, Conjuncts, Property, Setting, Step, System
+from kraftcheck.model.language.layout import Described, Endless, below, leaves
+from kraftcheck.model.language.system import Action, Conjuncts, Property, Setting, Step, System, is_any
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of
 
@@ -37,6 +38,25 @@ class Refinement:
     mapping: Callable[[Any], Any]  # `state -> abstract state`; a rule
     by: Candidates | None = None  # the abstract steps that a step may be; None: all
     exact: bool = False  # whether a step that changes nothing has to be an abstract one as well
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse an abstract system whose fields or arguments are of any number: its steps are tried one by one.
+
+        Raises:
+            RefinementError: naming the field or the argument.
+        """
+        if not any(map(is_any, self.setting.bounds.values())):
+            return
+        of, mend = "of any number, and each is tried", "map to a system whose"
+        for path, domain in leaves(self.abstract.layout(self.setting)):
+            if isinstance(domain, Endless) or below(domain) is not None:
+                raise RefinementError(f"{self.abstract.name}: the field {path or 'it has'} is {of}; {mend} fields "
+                                      "are of a number, as ints(lo, hi)")  # fmt: skip
+        for action in self.abstract.actions(self.setting):
+            for name, values in action.parameters.items():
+                if isinstance(values, Family):
+                    raise RefinementError(f"{self.abstract.name}: the argument {name} of {action.name} is {of}; {mend} "
+                                          "arguments are listed, as range(5)")  # fmt: skip
 
     def begins(self, state: Any) -> Conjuncts:
         """Whether an initial state is mapped to one."""

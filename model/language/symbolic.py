@@ -152,6 +152,18 @@ class AnyOf:
         return self._at_least(other + 1 if isinstance(other, int) else other, False)
 
 
+def check_told(bounds: Mapping[str, object], told: bool, caller: FrameType) -> None:
+    """Refuse what tells bounds that are any from numbers where a rule asks, or what makes the parts of a system.
+
+    Raises:
+        NumberError: naming the first, at the line.
+    """
+    anyone = next((name for name, value in bounds.items() if isinstance(value, AnyOf)), None)
+    if anyone is not None and not told and not _is_of_kraftcheck(caller, words=True):
+        raise NumberError(f"{place()}: the bound {anyone} is any, and only `initial` may ask which bounds are; give "
+                          f"setting[{anyone!r}] to map_below, set_below, word_below or numbers_below")  # fmt: skip
+
+
 _LANGUAGE = "kraftcheck.model.language."
 
 
@@ -366,6 +378,8 @@ def variable(graph: Any, name: str, lo: int, hi: int, kind: type | None) -> Any:
 _MACHINERY = (
     "/kraftcheck/__init__.py",
     "kraftcheck/model/language/symbolic.py",
+    "kraftcheck/model/language/refinement.py",
+    "kraftcheck/model/language/system.py",
     "kraftcheck/model/language/terms.py",
     "kraftcheck/model/language/words.py",
     "kraftcheck/model/language/brokersets.py",

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
 
 from kraftcheck.model.language.layout import UNBOUNDED
-from kraftcheck.model.language.symbolic import AnyOf, described
+from kraftcheck.model.language.symbolic import AnyOf, check_told, described
 from kraftcheck.model.language.symmetry import Symmetry
 from kraftcheck.model.language.terms import ENDLESS, Truth
 from kraftcheck.model.language.words import all_of, readable
@@ -83,6 +84,13 @@ def freed(bounds: Mapping[str, Bound], values: Mapping[str, int]) -> tuple[str, 
     """The names of the bounds that bound nothing with some values."""
     names = (name for name, bound in bounds.items() if bound.freed_by)
     return tuple(name for name in names if bounds[bounds[name].freed_by].frees(values.get(bounds[name].freed_by, 0)))
+
+
+def exceeding(bounds: Iterable[Bound], values: Mapping[str, int]) -> list[tuple[str, str]]:
+    """The bounds whose values exceed that of another one, which they may not, with that; none exceeds what is any."""
+    pairs = [(b.name, b.at_most) for b in bounds if b.name in values and b.at_most in values]
+    return [(name, most) for name, most in pairs
+            if not is_any(values[most]) and (is_any(values[name]) or values[name] > values[most])]  # fmt: skip
 
 
 PLACEHOLDER = re.compile(r"{([^{}]+)}")  # a name in a lane that stands for a value
@@ -295,14 +303,17 @@ class Setting:
 
     def for_initial(self) -> Setting:
         """The same as `initial` is asked with it, which may describe states where a bound is ANY."""
+        check_told(self.bounds, self.told, sys._getframe(1))
         return evolve(self, told=True)
 
     def values(self) -> dict[str, int | None]:
         """Every bound with its value, in order; None where it bounds nothing."""
+        check_told(self.bounds, self.told, sys._getframe(1))
         return {name: None if name in self.freed or is_any(value) else value for name, value in self.bounds.items()}
 
     def text(self) -> str:
         """The bounds in words; `any` where one bounds nothing."""
+        check_told(self.bounds, self.told, sys._getframe(1))
         return ", ".join(f"{name} {'any' if value is None else value}" for name, value in self.values().items())
 
 
@@ -547,10 +558,9 @@ class System:
         for key in [key for key in overrides or {} if key in unused]:
             by = f"{declared[key].freed_by} = {spelled(values[declared[key].freed_by])}"
             raise ScopeError(f"{self.name}: {key} bounds nothing with {by}; leave out --{key}")
-        for key, value in values.items():
-            most = declared[key].at_most
-            if most and key not in unused and value > values[most]:
-                more = f"{key} = {spelled(value)} is more than {most} = {spelled(values[most])}"
+        for key, most in exceeding(self.bounds, values):
+            if key not in unused:
+                more = f"{key} = {spelled(values[key])} is more than {most} = {spelled(values[most])}"
                 raise ScopeError(f"{self.name}: {more}; lower --{key} or raise --{most}")
         rules = self.rules() if rules is None and isinstance(self.rules, type) else rules
         return Setting(name, values, rules, unused, {bound.name: bound.lo for bound in self.bounds})

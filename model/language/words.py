@@ -9,7 +9,17 @@ from typing import Any, Generic, TypeVar, overload
 from attrs import Attribute, frozen
 
 from kraftcheck.model.language.symbolic import Untold, check_alike, class_of, described, named, place, record_fields
-from kraftcheck.model.language.terms import MASK_BITS, Graph, Term, Truth, TruthOperator, Word, WordOperator, evaluate
+from kraftcheck.model.language.terms import (
+    ENDLESS,
+    MASK_BITS,
+    Graph,
+    Term,
+    Truth,
+    TruthOperator,
+    Word,
+    WordOperator,
+    evaluate,
+)
 
 T = TypeVar("T")
 
@@ -198,7 +208,8 @@ def largest(value: Word) -> int:
 def bit_of(broker: Word) -> Word:
     """The id of a broker, which a mask has a bit for; raises ValueError when it has none."""
     if largest(broker) >= MASK_BITS:
-        raise ValueError(f"{largest(broker)} in a set: its numbers are 0..{MASK_BITS - 1}")
+        what = "a word that no number bounds" if largest(broker) >= ENDLESS else largest(broker)
+        raise ValueError(f"{what} in a set: its numbers are 0..{MASK_BITS - 1}")
     return broker
 
 

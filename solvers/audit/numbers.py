@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.model.language.layout import Described, Endless, Filled, Layout, LayoutError
+from kraftcheck import model
+from kraftcheck.model.language.anynumber import AnySet, PerBroker
+from kraftcheck.model.language.layout import Described, Endless, Filled, Layout, Slot, leaves, rebuild
+from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.terms import Term, evaluate
 from kraftcheck.solvers.program.evaluation import add_values
@@ -28,43 +30,18 @@ def answered(rule: Callable[..., Any], *subject: Any) -> Any:
         return None
 
 
+OWN = tuple(place.removesuffix("model") for place in model.__path__)
+"""The folders of kraftcheck's files."""
+
 FARTHEST = 8
 """So far beyond the last place that there is claims about every place are asked, at most: a word may name one."""
 
 
-FURTHER = (*range(1, 9), 50)
-"""By so much are there more participants than searches take, where the initial states of any number are compared."""
-
-MOST_LISTED = 1000  # initial states: the next number may have many more
+MOST_VALUES = 100  # values of bounds that bound nothing: with each the system must be the same
 
 
-MOST_VALUES = 100  # values of a bound that bounds nothing: with each the system must be the same
-
-
-class OtherFields(ValueError):
+class OtherFields(SystemFault):
     """A state with few has other fields than one with any number."""
-
-
-def check_further(program: Program) -> None:
-    """Compare a description of the initial states of any number with those of more than searches take.
-
-    Raises:
-        SystemFault: for a description that leaves one out.
-    """
-    system, setting = program.system, program.setting
-    rule, numbers = description(given_states(system, setting)), program.graph.notes.numbers
-    largest, listed = {bound.name: bound.hi for bound in system.bounds if bound.name in numbers}, 0
-    for more in FURTHER if numbers else ():
-        if rule is None or listed > (MOST_LISTED if more < FURTHER[-1] else 1):
-            return
-        of_more = evolve(setting, bounds={**setting.bounds, **{name: hi + more for name, hi in largest.items()}})
-        try:
-            states = _beginnings(system, of_more)
-        except (SystemFault, LayoutError):  # the system has no such number
-            return
-        listed = len(states)
-        for state in states:
-            check_initial(rule, state, of_more)
 
 
 def check_freed(made: Callable[[Setting], Program], system: System, setting: Setting) -> None:
@@ -86,16 +63,6 @@ def check_freed(made: Callable[[Setting], Program], system: System, setting: Set
             if Meaning.of(made(evolve(setting, bounds={**setting.bounds, bound.name: value}))).whole != own:
                 raise SystemFault(f"{bound.name} is any with {bound.freed_by}, and with {bound.name} {value} the system"
                                   " is not the same: no rule, domain or initial state may depend on it")  # fmt: skip
-
-
-def _beginnings(system: System, setting: Setting) -> list[Any]:
-    """The initial states of a number; where they are described, the smallest state, if it is one."""
-    states = given_states(system, setting)
-    if (rule := description(states)) is None:
-        return states
-    layout = Layout(ask("layout", lambda: system.layout(setting)), packed=False)
-    smallest = layout.state([slot.domain.lo for slot in layout.slots])
-    return [smallest] if _is_described(rule, smallest) else []
 
 
 def check_initial(rule: Described, state: Any, setting: Setting) -> None:
@@ -124,24 +91,58 @@ def by_place(
     Raises:
         OtherFields: for a layout whose leaves are not the same.
     """
-    same, fields = ({named(slot.path): slot for slot in layout.slots} for named in (str, bare))
-    for slot, value in zip(few.slots, values, strict=True):
-        of, row = same.get(slot.path), tuple[int, ...]()
-        if of is None:
-            of, row = fields.get(bare(slot.path)), tuple(map(int, re.findall(r"\[(\d+)\]", slot.path)))
-        missing = getattr(of and of.domain, "places", 0) - len(row)
-        if of is None or missing not in (0, 1):
-            raise OtherFields(f"{slot.path} of a state with few is no field of one with any number")
-        if isinstance(of.domain, Endless) and missing:
+    for (_, of, row), value in zip(matched(layout, few), values, strict=True):
+        if isinstance(of.domain, Endless) and len(row) < of.domain.places:
             count = numbers[of.domain.numbers[-1] or ""]
             yield from ((of.path, (*row, member), value >> member & 1) for member in range(count))
         else:
             yield of.path, row, value
 
 
-def bare(path: str) -> str:
-    """A path without places."""
-    return re.sub(r"\[\d+\]", "", path)
+def matched(layout: Layout, few: Layout) -> list[tuple[Slot, Slot, tuple[int, ...]]]:
+    """The fields of a state with few, each with the field of one with any number that it is of, and its places there.
+
+    Raises:
+        OtherFields: for a layout whose leaves are not the same.
+    """
+
+    def below(of: Any, other: Any, row: tuple[int, ...]) -> Iterator[tuple[Slot, Slot, tuple[int, ...]]]:
+        if isinstance(of, PerBroker) and isinstance(other, tuple):
+            for at, one in enumerate(other):
+                yield from below(of.item, one, (*row, at))
+            return
+        names, parts = (_parts(of), _parts(other))
+        if names and [*names] == [*parts]:
+            for name, part in names.items():
+                yield from below(part, parts[name], row)
+            return
+        own, found = ([one.slots[at] for _, at in leaves(part)] for one, part in ((layout, of), (few, other)))
+        places = [getattr(leaf.domain, "places", 0) for leaf in own]
+        if len(found) != 1 or places != [len(row) + isinstance(of, AnySet)]:
+            path = next((leaf.path for leaf in (*found, *own)), "")
+            raise OtherFields(f"{few.name(path)} of a state with few is no field of one with any number")
+        yield found[0], own[0], row
+
+    ours, theirs = (iter(range(len(one.slots))) for one in (layout, few))
+    return [*below(rebuild(layout.shape, lambda: next(ours)), rebuild(few.shape, lambda: next(theirs)), ())]
+
+
+def _parts(of: Any) -> dict[Any, Any]:
+    """The parts of a tuple or a record, by place or name."""
+    if isinstance(of, tuple):
+        return dict(enumerate(of))
+    return {name: getattr(of, name) for name in record_fields(type(of)) or ()}
+
+
+def is_of_kafka(system: System, layout: Layout, few: Layout | None) -> bool:
+    """Whether a system is one of Kafka's, if with changes, whose fields with few are not those with any number."""
+    code = getattr(system.layout, "__code__", None)
+    if system.plain is None or code is None or not code.co_filename.startswith(OWN):
+        return False
+    try:
+        return few is None or not matched(layout, few)
+    except OtherFields:
+        return True
 
 
 @frozen
@@ -238,11 +239,6 @@ class OfNumber:
             "_initial": given_states(system, setting),
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
-
-    def is_kafkas(self) -> bool:
-        """Whether its states are those of a system of Kafka: a field with few is none of those with any number."""
-        names = {bare(slot.path) for slot in self.program.layout.slots}
-        return not names >= {bare(slot.path) for slot in self.layout.slots}
 
     def starts(self) -> Iterator[tuple[int, ...]]:
         """As those of a program."""

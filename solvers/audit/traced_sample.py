@@ -25,14 +25,13 @@ from typing import Any, TypeVar
 
 from attrs import define, field
 
-from kraftcheck import model
 from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.layout import Counter, Endless, NoStateError, leaves, rebuild
 from kraftcheck.model.language.symbolic import UntraceableRule, of_one_kind, record_fields
 from kraftcheck.model.language.system import UNNAMED, Action, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.properties.kinds import STAYS
-from kraftcheck.solvers.audit.numbers import OfNumber, Own, answered, check_further
+from kraftcheck.solvers.audit.numbers import OWN, OfNumber, Own, answered, is_of_kafka
 from kraftcheck.solvers.program.parts import SystemFault, free_arguments, line_of
 from kraftcheck.solvers.program.premises import hidden_goals
 from kraftcheck.solvers.program.program import Kind, Program
@@ -66,14 +65,13 @@ def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -
         ways.of(name, rule, *subject)
     if not any(isinstance(slot.domain, Endless) for slot in program.layout.slots):
         ways.compare(Own(program))
-    check_further(program)
     for system, setting in few:
         ways.compare_parts(system, setting)
         try:
             of = OfNumber(program, system, setting)
         except NoStateError:
             continue  # of none of these numbers is there a state of which to prove anything
-        if system.plain is not None and of.is_kafkas():  # tests compare the fields of these
+        if is_of_kafka(system, program.layout, of.layout):  # tests compare the fields of these
             own = _Ways(trace(system, setting, free=True))
             own.compare(Own(own.program))
             ways.compare_rules(own)
@@ -339,7 +337,6 @@ UNEQUAL = -2  # after a comparison of a record with what is of another class
 
 T = TypeVar("T")
 
-_OWN = tuple(place.removesuffix("model") for place in model.__path__)
 _PYTHON = sysconfig.get_path("stdlib")
 _LIBRARIES = ("/attr/", "/attrs/", "/numpy/", "/hypothesis/", "/_pytest/", "/pluggy/", "/coverage/")
 
@@ -441,7 +438,7 @@ def _is_made_equality(frame: FrameType) -> bool:
 
 @functools.cache
 def _is_of_rules(file: str) -> bool:
-    if file.startswith(("<attrs ", "<frozen ", *_OWN)):
+    if file.startswith(("<attrs ", "<frozen ", *OWN)):
         return False
     installed = "site-packages" in file
     return not (any(name in file for name in _LIBRARIES) if installed else file.startswith(_PYTHON))

@@ -167,8 +167,8 @@ _OF_TYPE_ERRORS = {
 }
 
 
-_GIVES_LISTS = "kraftcheck/model/language/system.py"
-"""Where the function is that answers with a list which a system was given; it has no line of its own."""
+_HAVE_NO_LINE = ("kraftcheck/model/language/system.py", "kraftcheck/model/language/refinement.py")
+"""Where the functions are that answer with a list which a system was given, and that compare two systems."""
 
 
 def mend_of(error: BaseException) -> str:
@@ -213,7 +213,7 @@ def line_of(*rules: Callable[..., Any] | None) -> str:
     lines = dict.fromkeys(
         f"{code.co_filename}:{code.co_firstlineno}"
         for code in codes
-        if code is not None and not code.co_filename.endswith(_GIVES_LISTS)
+        if code is not None and not code.co_filename.endswith(_HAVE_NO_LINE)
     )
     return f" ({', '.join(lines)})" if lines else ""
 

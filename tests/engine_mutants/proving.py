@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.prove import test_certificates
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.model.language.words import test_words
 from tests.properties import test_broken_proofs
 from tests.random_collections import test_random_collections
+from tests.solvers.audit import test_each_number
 from tests.solvers.smt import test_induction, test_rounds, test_session
 from tests.solvers.smt.reading import test_quantified, test_steps_of_few, test_z3reader
 from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes
@@ -38,7 +40,53 @@ def initial(brokers: int, system: int) -> Killer:
 GOALS_FOLDER = "solvers.smt.reading.goals"
 ALL_DECISIONS = Killer(test_outcomes.test_a_claim_of_every_decision_holds_of_the_one_there_is)
 
+EACH_NUMBER = "solvers.audit.each_number"
+
+
+def of_part(name: str) -> Killer:
+    """The test of a part that is of any number another than of each."""
+    return Killer(
+        test_each_number.test_a_part_that_knows_whether_a_bound_is_any_is_refused,
+        ([*test_each_number.HONEST].index(name),),
+    )
+
+
+def abstract(name: str) -> Killer:
+    """The test of what a refined system has of any number."""
+    return Killer(
+        test_each_number.test_a_refinement_of_any_number_is_one_of_each, ([*test_each_number.ABSTRACT].index(name),)
+    )
+
+
 MUTANTS = (
+    Mutant("any-number-rules-uncompared", "A rule of a number may be another than that of any number.",
+           f"{EACH_NUMBER}:_Number._check_rules", "if text != other:", "if False:", of_part("guard")),
+    Mutant("any-number-domains-uncompared", "A field of a number may have values that it has not for any number.",
+           f"{EACH_NUMBER}:_Number._check_fields", "if ends != (slot.domain.lo, slot.domain.hi)", "if False",
+           of_part("domain")),
+    Mutant("any-number-arguments-uncompared", "An argument of a number may have values that it has not for any number.",
+           f"{EACH_NUMBER}:_Number._same_values", "theirs == range(", "True or range(", of_part("argument")),
+    Mutant("any-number-beginnings-uncompared", "A number may begin where no number begins.",
+           f"{EACH_NUMBER}:_Number.check", "for state in self.states:", "for state in self.states[:0]:",
+           Killer(test_each_number.test_initial_states_of_a_number_are_those_of_any)),
+    Mutant("any-number-six-compared", "The rules of the first six numbers stand for those of each.",
+           f"{EACH_NUMBER}:check_each", "range(bound.lo, bound.hi + 1)", "range(bound.lo, bound.lo + 6)",
+           Killer(test_each_number.test_initial_states_of_a_number_are_those_of_any)),
+    Mutant("any-number-starts-uncompared", "What a step claims of initial states may be another of a number.",
+           f"{EACH_NUMBER}:_texts", "if claim.id in program.starts:", "if False:", abstract("initial states")),
+    Mutant("any-number-refined", "A refined system has fields below any number, of which none is asked.",
+           "model.language.refinement:Refinement.__attrs_post_init__", "or below(domain) is not None", "",
+           abstract("a field")),
+    Mutant("bounds-told", "A rule may ask which bounds are any.", "model.language.symbolic:check_told",
+           "if anyone is not None and not told", "if False",
+           Killer(test_each_number.test_a_guard_that_knows_whether_a_bound_is_any_is_refused, (1,))),
+    Mutant("tuples-are-places", "Where a map of any number has tuples, their parts are its places.",
+           "solvers.audit.numbers:matched", "yield from below(part, parts[name], row)",
+           "yield from below(part, parts[name], (*row, name) if isinstance(of, tuple) else row)",
+           Killer(test_each_number.test_a_map_of_any_number_takes_every_value, (0,)), dies=(Refusal,)),
+    Mutant("any-exceeded", "A bound may exceed the fewest participants that are searched.",
+           "ci.prove.request:ProofRequest.free", "return max(", "return bound.lo or max(",
+           Killer(test_each_number.test_a_bound_that_may_not_exceed_any_is_taken), dies=(Refusal,)),
     Mutant("z3-unsigned-extension", "A negative word grows as if it were not.",
            "solvers.smt.z3terms:Z3Reader.resize", "if term.lo < 0 else z3.ZeroExt", "if term.lo > 0 else z3.ZeroExt",
            Z3_ENDS),

@@ -1,0 +1,209 @@
+"""What is of any number beside what is of each number that searches take, and of some more.
+
+The rules of a number are traced with the words of any number, and must be the same terms: so a proof of any number is
+one of each, whatever a system knows of its bounds. The fields, arguments and initial states of a number must be those
+of any as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.anynumber import Family
+from kraftcheck.model.language.layout import Counter, Domain, Endless, Flag, Layout, LayoutError, NoStateError, Range
+from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.model.language.system import Action, Setting, System, exceeding, is_any
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.audit.numbers import MOST_VALUES, OfNumber, check_initial, is_of_kafka, matched
+from kraftcheck.solvers.program.fingerprint import meanings
+from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask, line_of
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.starts import description, given_states
+
+FURTHER = (*range(1, 9), 50)
+"""By so much are there more participants than searches take, where those of any number are compared with theirs."""
+
+MOST_LISTED = 1000  # initial states of a number beyond those: the next number may have many more
+MOST_COMPARED = 100_000  # initial states of a number that searches take
+
+Made = Callable[[System, Setting], Program]
+
+
+def check_each(made: Made, system: System, setting: Setting) -> None:
+    """Compare a system of any number with itself with each number.
+
+    Args:
+        made: traces it.
+        system, setting: the system, and where bounds may be any.
+
+    Raises:
+        SystemFault: naming what differs, and the number; or the bounds, where they take too many values to tell.
+    """
+    free = [bound for bound in system.bounds if is_any(setting[bound.name])]
+    if not free:
+        return
+    if (count := math.prod(bound.hi - bound.lo + 1 for bound in free)) > MOST_VALUES:
+        names = " and ".join(bound.name for bound in free)
+        raise SystemFault(f"{names} may be any, and take{'s' * (len(free) == 1)} {count:,} values, with each of which "
+                          f"the system must be the same; let it take at most {MOST_VALUES}")  # fmt: skip
+    program = made(system, setting)
+    for values in itertools.product(*(range(bound.lo, bound.hi + 1) for bound in free)):
+        numbers = {bound.name: value for bound, value in zip(free, values, strict=True)}
+        if any(name not in setting.freed for name, _ in exceeding(system.bounds, {**setting.bounds, **numbers})):
+            continue  # no search takes these
+        _Number.of(program, system, _with(setting, numbers)).check(made, MOST_COMPARED)
+    for more in FURTHER:
+        try:
+            number = _Number.of(program, system, _with(setting, {bound.name: bound.hi + more for bound in free}))
+        except (SystemFault, LayoutError, UntraceableRule):  # the system has no such number
+            return
+        number.check(made)
+        if len(number.states) > MOST_LISTED:
+            return
+
+
+def _with(setting: Setting, numbers: Mapping[str, int]) -> Setting:
+    return evolve(setting, bounds={**setting.bounds, **numbers})
+
+
+@frozen
+class _Number:
+    """A program of any number beside what its system gives for a number."""
+
+    program: Program
+    system: System
+    setting: Setting  # with the number
+    states: Sequence[Any]  # what it gives of initial states
+    layout: Layout | None  # None where no field has a value
+    swapped: System  # the system of any number, with the rules of the number
+    actions: Mapping[str, tuple[Action, Action]]  # of any number, and of the number
+
+    @classmethod
+    def of(cls, program: Program, system: System, setting: Setting) -> _Number:
+        """Ask the system for its parts with the number."""
+        states = given_states(system, setting)
+        ours = {one.name: one for one in system.actions(program.setting)}
+        theirs = {one.name: one for one in ask("actions", lambda: tuple(system.actions(setting)))}
+        both = {name: (ours[name], theirs[name]) for name in ours if name in theirs}
+        try:
+            layout = Layout(ask("layout", lambda: system.layout(setting)), packed=False)
+        except NoStateError:
+            layout = None
+        shape = system.layout(program.setting)
+        own = given_states(system, program.setting)
+        swapped = evolve(
+            system, layout=lambda _: shape,
+            actions=[evolve(their, parameters=our.parameters) for our, their in both.values()] + [
+                theirs[name] for name in theirs if name not in ours],
+            properties=ask("properties", lambda: tuple(system.properties(setting))),
+            lemmas=ask("lemmas", lambda: tuple(system.lemmas(setting))),
+            initial=states if description(own) and description(states) else own,
+        )  # fmt: skip
+        return cls(program, system, setting, states, layout, swapped, both)
+
+    def check(self, made: Made, most: int = 0) -> None:
+        """Compare all; `most` initial states, if told, or the number has too many."""
+        said = self.setting.text()
+        if most and len(self.states) > most:
+            raise SystemFault(f"initial lists {len(self.states):,} states with {said}, too many to look for each "
+                              "among those of any number; describe them with all_where, or lower it")  # fmt: skip
+        rule = description(given_states(self.system, self.program.setting))
+        described = description(self.states)
+        if rule is not None and described is None:
+            for state in self.states:
+                check_initial(rule, state, self.setting)
+        if is_of_kafka(self.system, self.program.layout, self.layout):
+            return
+        if rule is None and described is not None:
+            raise SystemFault(f"initial describes states with {said}, and lists those of any number; describe these"
+                              + line_of(described.rule))  # fmt: skip
+        self._check_rules(made)
+        self._check_arguments()
+        if self.layout is not None:
+            self._check_fields(self.layout)
+            if rule is None:
+                list(OfNumber(self.program, self.system, self.setting).starts())
+
+    def _differs(self, what: str, rule: Callable[..., Any] | None = None, why: str = "") -> SystemFault:
+        return SystemFault(f"{what} is another with {self.setting.text()} than with any number, so what is proven of "
+                           f"any number is not of each{why}{line_of(rule)}")  # fmt: skip
+
+    def _check_rules(self, made: Made) -> None:
+        """Compare the terms of the rules with those of the number, traced with the same words."""
+        try:
+            theirs = made(self.swapped, self.program.setting)
+        except RAISED as error:
+            raise self._differs("a rule", why=f": {error}") from error
+        ours, others = _texts(self.program), _texts(theirs)
+        for name in sorted({*ours} | {*others}):
+            (text, rule), (other, their) = ours.get(name, ("", None)), others.get(name, ("", None))
+            if text != other:
+                raise self._differs(name, rule or their)
+
+    def _check_arguments(self) -> None:
+        """Compare the values of arguments: those of any number that are below the number are those of the number."""
+        for name, (our, their) in self.actions.items():
+            for parameter, values in our.parameters.items():
+                if [*their.parameters] != [*our.parameters] or not self._same_values(
+                    values, their.parameters[parameter]
+                ):
+                    raise self._differs(f"argument {parameter} of action {name}")
+
+    def _same_values(self, ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
+        if not isinstance(ours, Family):
+            return not isinstance(theirs, Family) and [*ours] == [*theirs]
+        if isinstance(ours.shape, Counter) and ours.shape.below:
+            return theirs == range(ours.shape.lo, self.setting[ours.shape.below])
+        return True  # sets and lists of any number, which only kraftcheck's own systems have
+
+    def _check_fields(self, few: Layout) -> None:
+        """Compare the domains of the fields, each by its places."""
+        for slot, of, row in matched(self.program.layout, few):
+            member = isinstance(of.domain, Endless) and len(row) < of.domain.places
+            truths = isinstance(of.domain, Flag) or (getattr(of.domain, "truths", False) and not member)
+            ends = self._ends(of.domain, member)
+            if ends != (slot.domain.lo, slot.domain.hi) or truths != isinstance(slot.domain, Flag):
+                raise self._differs(f"the domain of {slot.path}")
+
+    def _ends(self, of: Domain, member: bool) -> tuple[int, int]:
+        """The least and the largest value of a field of any number, with the number."""
+        if member and isinstance(of, Endless):
+            return 0, (1 << self.setting[of.numbers[-1] or ""]) - 1
+        if not isinstance(of, Range | Flag) and of.below:
+            return of.lo, self.setting[of.below] - 1
+        return of.lo, of.hi
+
+
+def _texts(program: Program) -> dict[str, tuple[str, Callable[..., Any] | None]]:
+    """What each rule of a program says, whatever else its graph holds, and the rule."""
+    digests = meanings(program.graph)
+
+    def said(of: Mapping[str, Term]) -> str:
+        return repr({name: digests[term.index] for name, term in of.items()})
+
+    def of_claims() -> Iterator[tuple[str, Mapping[str, Term], Callable[..., Any]]]:
+        for claim, term in zip(program.always, program.always_terms, strict=True):
+            yield f"property {claim.id}", {"": term}, claim.predicate
+        for position, claim in enumerate(program.steps):
+            truths = {kind.action.name: kind.steps[position] for kind in program.kinds}
+            yield f"property {claim.id}", truths, claim.predicate
+        for claim in program.steps:
+            if claim.id in program.starts:
+                yield f"property {claim.id} at the start", {"": program.starts[claim.id]}, claim.predicate
+
+    def of_actions() -> Iterator[tuple[str, Mapping[str, Term], Callable[..., Any] | None]]:
+        for kind in program.kinds:
+            label, action = f"action {kind.action.name}", kind.action
+            yield f"{label}, guard", {**kind.guard, **kind.allowed}, action.guard
+            yield f"{label}, effect", {str(place): term for place, term in enumerate(kind.after)}, action.effect
+
+    found = {name: (said(terms), rule) for name, terms, rule in (*of_actions(), *of_claims())}
+    begins = description(given_states(program.system, program.setting))
+    return found | {
+        "initial": (said(program.initially) + repr(program.initial), None if begins is None else begins.rule)
+    }

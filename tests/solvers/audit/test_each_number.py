@@ -1,0 +1,284 @@
+"""A system that knows whether a bound is any, or that is another for a number that no proof looks at, is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+
+import kraftcheck as kc
+from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.system import ANY, Bound
+
+
+@frozen
+class Desk:
+    """A mark for each guest, and who is asked."""
+
+    marks: Any
+    at: kc.Word
+
+
+Known = Callable[[kc.Setting], bool]
+"""Whether a bound is any, by a way that is not refused where it is asked, or is."""
+
+KNOWS: dict[str, Known] = {
+    "values": lambda b: b.values()["n"] is None,
+    "text": lambda b: "any" in b.text(),
+    "as initial is asked": lambda b: b.for_initial()["n"] == ANY,
+    "evolved": lambda b: evolve(b, told=True)["n"] == ANY,
+    "class": lambda b: type(b["n"]).__name__ != "int",
+    "instance": lambda b: not isinstance(b["n"], int),
+    "attribute": lambda b: not hasattr(b["n"], "real"),
+    "default": lambda b: getattr(b["n"], "numerator", None) == None,  # noqa: E711
+    "arguments": lambda b: not isinstance(kc.numbers_below(b["n"]), range),
+    "set": lambda b: not isinstance(kc.set_below(b["n"]), kc.IntSet),
+    "map": lambda b: not isinstance(kc.map_below(b["n"], kc.ints(0, 1)), tuple),
+    "word": lambda b: hasattr(kc.word_below(b["n"]), "below"),
+}
+"""What only numbers from 9 on would show: no branch is taken, and the fewest are the same."""
+
+
+def nobody(s: Desk) -> kc.Truth:
+    """Nobody is marked."""
+    return kc.each(kc.keys(s.marks), lambda k: kc.get(s.marks, k) == 0)
+
+
+def initial(b: Any, ninth: bool = False) -> list[Any]:
+    """The first is asked; of nine, if so said, the ninth may be."""
+    if b["n"] == ANY:
+        return [kc.all_where(lambda s: {"first": s.at == 0, "nobody": nobody(s)})]
+    return [Desk((0,) * b["n"], at) for at in (0, 8)[: 1 + (ninth and b["n"] == 9)]]
+
+
+def desk(
+    guard: Known, effect: Known, claim: Known, argument: Known, domain: Known, step: Known, **parts: Any
+) -> kc.System:
+    """Everybody is asked in turn; some parts know something of the bounds."""
+
+    def actions(b: kc.Setting) -> list[kc.Action]:
+        stops, skips, least = int(guard(b)), int(effect(b)), 9 * argument(b)
+        return [kc.Action(
+            "ask", lambda s, x: evolve(s, at=kc.choose(kc.all_of(x == 8, skips == 1), 0, x)),
+            lambda s, x: kc.negate(kc.all_of(x == 8, stops == 1)),
+            {"x": kc.numbers_below(b["n"], least)})]  # fmt: skip
+
+    def properties(b: kc.Setting) -> list[kc.Property]:
+        said, stays = int(claim(b)), int(step(b))
+        return [kc.always("claim", "the ninth is not asked", lambda s: kc.any_of(s.at != 8, said == 1)),
+                kc.step("next", "nor after a step", lambda t: kc.any_of(t.after.at != 8, stays == 1))]  # fmt: skip
+
+    given = {
+        "name": "desk", "summary": "Guests are asked.", "initial": initial, "actions": actions,
+        "bounds": [kc.Bound("n", 2, 12, "guests", takes_any=True)], "scopes": {"default": {"n": 2}},
+        "layout": lambda b: Desk(kc.map_below(b["n"], kc.ints(0, 1)),
+                                 kc.ints(0, 40 - 33 * domain(b), cap="the desk is long")),
+        "properties": properties, "quiescent": lambda s: True,
+    }  # fmt: skip
+    return kc.System(**{**given, **parts})
+
+
+def no(_: kc.Setting) -> bool:
+    """Nothing is known."""
+    return False
+
+
+HONEST = dict.fromkeys(("guard", "effect", "claim", "argument", "domain", "step"), no)
+
+
+def verdicts(made: kc.System, **bounds: int | str) -> str:
+    """What is said of any number."""
+    return " ".join(row.verdict for row in kc.prove(made, search_states=0, cache=False, **{"n": "any", **bounds}).rows)
+
+
+def refused(made: kc.System, why: str) -> bool:
+    """Whether a proof of any number is refused in a line, though a search with nine refutes what is claimed."""
+    assert kc.explore(made, n=9, cache=False, threads=1).refuted
+    with pytest.raises(Refusal, match=why) as said:
+        verdicts(made)
+    return "\n" not in str(said.value)
+
+
+@pytest.mark.parametrize("way", KNOWS)
+def test_a_guard_that_knows_whether_a_bound_is_any_is_refused(way: str) -> None:
+    """Where it asks for that, with its line; and however else it knows, since the guard of a number is another one."""
+    asks = way in ("values", "text", "as initial is asked")
+    why = (
+        r"test_each_number\.py:\d+: .* may ask which bounds are; give setting" if asks else r"guard is another with n 2"
+    )
+    assert refused(desk(**{**HONEST, "guard": KNOWS[way]}), why)
+
+
+@pytest.mark.parametrize("part", HONEST)
+def test_a_part_that_knows_whether_a_bound_is_any_is_refused(part: str) -> None:
+    """Whatever is made by it is of any number what it is of each, or what is proven is of none."""
+    known = KNOWS["arguments"]
+    if part in ("claim", "step"):  # of a number it is true, and a search with nine refutes the other one
+        made = desk(**{**HONEST, "claim": no if part == "claim" else lambda b: True, part: known})
+        assert refused(made, rf"property {'claim' if part == 'claim' else 'next'} is another with n 2")
+        return
+    says = {"argument": "argument x of action ask", "domain": "the domain of at"}.get(part, f"action ask, {part}")
+    assert refused(desk(**{**HONEST, part: known}), rf"{says} is another with n 2")
+
+
+def test_what_is_the_same_with_each_number_is_judged() -> None:
+    """The honest desk is refused by nothing, and its false claim is not proven."""
+    assert "holds" not in verdicts(desk(**HONEST))
+    assert verdicts(desk(**HONEST, properties=[kc.always("claim", "nobody is marked", nobody)])) == "holds"
+
+
+def later(at: int) -> Callable[[Any], list[Any]]:
+    """Initial states that are described for a number as for any, but for a constant."""
+
+    def described(b: Any) -> list[Any]:
+        last = 0 if b["n"] == ANY else at
+        return [kc.all_where(lambda s: {"at": kc.any_of(s.at == 0, s.at == last), "nobody": nobody(s)})]
+
+    return described
+
+
+def test_initial_states_of_a_number_are_those_of_any() -> None:
+    """Described by another constant, listed for the ninth alone, or described where those of any are listed."""
+    still = {"actions": lambda b: [kc.Action("stay", lambda s: s)]}
+    assert refused(desk(**HONEST, initial=later(8), **still), r"initial is another with n 2")
+    ninth = desk(**HONEST, initial=lambda b: initial(b, ninth=True), **still)
+    assert refused(ninth, r"initial has .*at=8.* with n 9, and has no such state for any number")
+
+
+@frozen
+class Word:
+    """Who is asked."""
+
+    at: kc.Word
+
+
+def test_a_description_of_a_number_is_beside_one_of_any() -> None:
+    """Where states of any number are listed, no description of a number says the same."""
+
+    def begins(b: Any) -> list[Any]:
+        return [Word(0)] if b["n"] == ANY else [kc.all_where(lambda s: kc.any_of(s.at == 0, s.at == 8))]
+
+    made = desk(**HONEST, initial=begins, layout=lambda b: Word(kc.word_below(b["n"])),
+                actions=lambda b: [kc.Action("stay", lambda s: s)])  # fmt: skip
+    assert refused(made, r"initial describes states with n 2, and lists those of any number")
+
+
+def abstract(**parts: Any) -> kc.System:
+    """A number that rises."""
+    given = {"name": "abs", "summary": "A number.", "initial": [Word(0)], "quiescent": lambda s: True,
+             "bounds": [kc.Bound("n", 2, 12, "n", takes_any=True)], "scopes": {"default": {"n": 2}},
+             "layout": lambda b: Word(kc.ints(0, 40)),
+             "actions": [kc.Action("on", lambda s: Word(s.at + 1))]}  # fmt: skip
+    return kc.System(**{**given, **parts})
+
+
+def refining(of: kc.System) -> kc.System:
+    """A desk whose step is one of a number; from nine guests on it begins at 1."""
+
+    def mapping(s: Desk) -> Word:
+        return Word(s.at + kc.choose(kc.some(kc.keys(s.marks), lambda k: k == 8), 1, 0))
+
+    return desk(**HONEST, actions=[kc.Action("on", lambda s: evolve(s, at=s.at + 1), lambda s: s.at < 20)],
+                properties=lambda b: [*kc.refines("ref", "it refines", of, mapping, setting=b)])  # fmt: skip
+
+
+ABSTRACT: dict[str, tuple[dict[str, Any], str]] = {
+    "initial states": ({"initial": lambda b: [kc.all_where(lambda s: s.at >= 0)] if b["n"] == ANY else [Word(0)]},
+                       r"property ref at the start is another with n 2"),
+    "a field": ({"layout": lambda b: Word(kc.word_below(b["n"]))}, r"abs: the field it has is of any number.* ints"),
+    "an argument": ({"actions": lambda b: [kc.Action("set", lambda s, to: Word(to), None,
+                                                     {"to": kc.numbers_below(b["n"])})]},
+                    r"abs: the argument to of set is of any number.* range"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", ABSTRACT)
+def test_a_refinement_of_any_number_is_one_of_each(part: str) -> None:
+    """What an abstract system has of a number, and no proof asks, is refused with its mend."""
+    parts, why = ABSTRACT[part]
+    assert refused(refining(abstract(**parts)), rf"(?s){why}")
+
+
+def test_a_list_of_the_numbers_below_any_is_refused_with_its_line() -> None:
+    """It has no end; the message says what to give instead."""
+    with pytest.raises(
+        Refusal, match=r"test_each_number\.py:\d+: the numbers below a bound that is any cannot be listed"
+    ):
+        verdicts(
+            desk(**HONEST, actions=lambda b: [kc.Action("a", lambda s, x: s, None, {"x": [*kc.numbers_below(b["n"])]})])
+        )
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    """Too many numbers, and too many initial states of one."""
+    two = [kc.Bound(name, 2, 12, "guests", takes_any=True) for name in ("n", "m")]
+    layout = {"layout": lambda b: Desk(kc.map_below(b["n"], kc.ints(0, 1)), kc.word_below(b["m"]))}
+    with pytest.raises(Refusal, match=r"n and m may be any, and take 121 values.* at most 100"):
+        verdicts(desk(**HONEST, **layout, bounds=two, scopes={"default": {"n": 2, "m": 2}}), m="any")
+    many = desk(**HONEST, initial=lambda b: initial(b) * (1 if b["n"] == ANY or b["n"] != 9 else 100_001))
+    with pytest.raises(Refusal, match=r"initial lists 100,001 states with n 9, too many"):
+        verdicts(many)
+
+
+def beside(**more: Any) -> kc.System:
+    """A desk with a bound that may not exceed the number of guests."""
+    bounds = [Bound("n", 1, 6, "guests", takes_any=True), Bound("m", 1, 6, "of them", at_most="n", **more)]
+    return desk(**HONEST, bounds=bounds, scopes={"default": {"n": 4, "m": 3}},
+                layout=lambda b: Desk(kc.map_below(b["n"], kc.ints(0, 6)), kc.word_below(b["m"])),
+                actions=lambda b: [kc.Action("ask", lambda s, x: Desk(s.marks, x), None, {
+                    "x": kc.numbers_below(b["m"])})],
+                properties=[kc.always("claim", "nobody is marked", nobody)])  # fmt: skip
+
+
+def test_a_bound_that_may_not_exceed_any_is_taken() -> None:
+    """With each number from it on; where both are any, the searches are of those that do not exceed."""
+    assert verdicts(beside()) == "holds"
+    assert verdicts(beside(takes_any=True), m="any") == "holds"
+    for bounds in ({"n": ANY}, {"n": ANY, "m": ANY}):
+        request = ProofRequest(beside(takes_any=True), None, bounds, None)
+        taken = [request.of_more(more).setting for more in (0, 1)] + [setting for _, setting in request._of_each()]
+        assert all(setting["m"] <= setting["n"] for setting in taken)
+        assert len({one["n"] for one in taken}) > 2
+    with pytest.raises(Refusal, match=r"m = any is more than n = 4; lower --m or raise --n"):
+        verdicts(beside(takes_any=True), n=4, m="any")
+
+
+class Two(kc.SetOf):
+    """A set of two declared numbers."""
+
+    members = (3, 5)
+
+
+VALUES: dict[str, tuple[Any, Any, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "a pair": ((kc.ints(0, 1), kc.ints(0, 3)), (0, 0), lambda one: (one[0], 1), lambda one: one[0] == 0),
+    "truths": ((kc.truth(), kc.truth(), kc.truth()), (False,) * 3, lambda one: (True, one[1], one[2]),
+               lambda one: kc.negate(one[1])),
+    "declared": (Two.domain(), Two.of([]), lambda one: one.plus(one.just(3)), lambda one: kc.negate(one.has(5))),
+    "ordered": (kc.Replicas((kc.ints(-1, 3),) * 4), kc.Replicas((-1,) * 4), lambda one: one.just(3),
+                lambda one: kc.negate(one.has(2))),
+}  # fmt: skip
+"""By what they are: the domain, the first value, what becomes of it, and what is true of each."""
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_map_of_any_number_takes_every_value(name: str) -> None:
+    """Tuples and collections, too: its parts are not taken for places."""
+    domain, zero, change, true = VALUES[name]
+
+    def mark(s: Desk, x: kc.Word) -> Desk:
+        return Desk(kc.put(s.marks, x, change(kc.get(s.marks, x))), x)
+
+    def begins(b: Any) -> list[Any]:
+        none = lambda s: kc.each(kc.keys(s.marks), lambda k: kc.equal(kc.get(s.marks, k), zero))  # noqa: E731
+        return [kc.all_where(lambda s: kc.all_of(s.at == 0, none(s)))] if b["n"] == ANY else [Desk((zero,) * b["n"], 0)]
+
+    made = desk(
+        **HONEST, layout=lambda b: Desk(kc.map_below(b["n"], domain), kc.word_below(b["n"])), initial=begins,
+        actions=lambda b: [kc.Action("mark", mark, None, {"x": kc.numbers_below(b["n"])})],
+        properties=[kc.always("claim", "it is so of each", lambda s: kc.each(
+            kc.keys(s.marks), lambda k: true(kc.get(s.marks, k))))],
+    )  # fmt: skip
+    assert verdicts(made) == "holds"

@@ -401,7 +401,8 @@ def check(folder: pathlib.Path, solver: Solver) -> Obligations:
     print(f"{index['system']}, scope {index['scope']} {index['bounds']}, rules {index['rules']}")
     print(f"{of.digest(START)}  initially")
     for action in of.actions:
-        print(f"{of.digest(f'action: {action}')}  action {action}")
+        guards = ", and ".join(part.partition(", guard: ")[2] for part in of.parts(action, "guard"))
+        print(f"{of.digest(f'action: {action}')}  action {action}{f', if {guards}' * bool(guards)}")
     for name in of.invariants:
         print(f"{of.digest(f'invariant: {name}')}  invariant {name}: {sentences[name]}")
     for name in of.steps:

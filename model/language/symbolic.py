@@ -152,14 +152,14 @@ class AnyOf:
         return self._at_least(other + 1 if isinstance(other, int) else other, False)
 
 
-def check_told(bounds: Mapping[str, object], told: bool, caller: FrameType) -> None:
-    """Refuse what tells bounds that are any from numbers where a rule asks, or what makes the parts of a system.
+def check_told(bounds: Mapping[str, object], told: bool) -> None:
+    """Refuse what its caller tells of bounds that are any where a rule asks it, or what makes the parts of a system.
 
     Raises:
         NumberError: naming the first, at the line.
     """
     anyone = next((name for name, value in bounds.items() if isinstance(value, AnyOf)), None)
-    if anyone is not None and not told and not _is_of_kraftcheck(caller, words=True):
+    if anyone is not None and not told and not _is_of_kraftcheck(sys._getframe(2), words=True):
         raise NumberError(f"{place()}: the bound {anyone} is any, and only `initial` may ask which bounds are; give "
                           f"setting[{anyone!r}] to map_below, set_below, word_below or numbers_below")  # fmt: skip
 

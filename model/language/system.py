@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -303,17 +302,17 @@ class Setting:
 
     def for_initial(self) -> Setting:
         """The same as `initial` is asked with it, which may describe states where a bound is ANY."""
-        check_told(self.bounds, self.told, sys._getframe(1))
+        check_told(self.bounds, self.told)
         return evolve(self, told=True)
 
     def values(self) -> dict[str, int | None]:
         """Every bound with its value, in order; None where it bounds nothing."""
-        check_told(self.bounds, self.told, sys._getframe(1))
+        check_told(self.bounds, self.told)
         return {name: None if name in self.freed or is_any(value) else value for name, value in self.bounds.items()}
 
     def text(self) -> str:
         """The bounds in words; `any` where one bounds nothing."""
-        check_told(self.bounds, self.told, sys._getframe(1))
+        check_told(self.bounds, self.told)
         return ", ".join(f"{name} {'any' if value is None else value}" for name, value in self.values().items())
 
 

@@ -16,7 +16,7 @@ from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.terms import Term, evaluate
 from kraftcheck.solvers.program.evaluation import add_values
 from kraftcheck.solvers.program.fingerprint import Meaning
-from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask
+from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask, line_of
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.traces.render import show
@@ -68,7 +68,8 @@ def check_freed(made: Callable[[Setting], Program], system: System, setting: Set
 def check_initial(rule: Described, state: Any, setting: Setting) -> None:
     """Raise a SystemFault where a state of a number is none that is described of any."""
     if not _is_described(rule, state):
-        raise SystemFault(f"initial has {show(state)} with {setting.text()}, and has no such state for any number")
+        raise SystemFault(f"initial has {show(state)} with {setting.text()}, and has no such state for any number"
+                          + line_of(rule.rule))  # fmt: skip
 
 
 def _is_described(rule: Described, state: Any) -> bool:

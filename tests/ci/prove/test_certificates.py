@@ -260,19 +260,35 @@ def test_a_forgery_is_seen(name: str, folder: Path) -> None:
         assert compared in (against.text + against.err).replace("\n", " ")
 
 
+TAKE = "action take, if nobody has it, and it wants"
+
+
 def test_a_certificate_is_checked_alone(written: Path) -> None:
     """cvc5 shows all that follows from the definition, and the script prints what it is about, each with its digest."""
     ran = check(written)
     assert (ran.returncode, ran.stderr) == (0, "")
     rows = [line.partition("  ")[2] for line in ran.stdout.splitlines() if re.match("[0-9a-f]{64}  ", line)]
     assert rows == [
-        "initially", "action ask", "action take", "action release",
+        "initially", "action ask, if it does not yet", TAKE, "action release, if somebody holds it",
         "invariant who-holds-wants: who holds the lock wants it",
         "step wanted-before: who gives the lock back has wanted it",
     ]  # fmt: skip
     assert "taken: steps that take it out of its domain are left out" in ran.stdout
     assert ran.stdout.endswith("everything is shown\n")
     assert "kraftcheck" not in (written / "check.py").read_text()
+
+
+def test_a_bound_that_is_called_a_guard_is_of_another_action(folder: Path) -> None:
+    """The digest of an action has the kinds of its parts; its guards are named, so that the new one is seen."""
+
+    def said() -> str:
+        return next(line for line in check(folder).stdout.splitlines() if "  action take" in line)
+
+    was = said()
+    change("take, bound: taken", "take, guard: taken")(folder)
+    change('"taken"', "", "index.json")(folder)
+    assert (was[64:], said()[64:]) == (f"  {TAKE}", f"  {TAKE}, and taken")
+    assert was[:64] != said()[:64]
 
 
 def test_a_digest_is_of_declarations_too(folder: Path) -> None:

@@ -105,7 +105,9 @@ class Freed:
 def freed_by(request: ProofRequest) -> Freed:
     """The bounds that are any in a request."""
     setting = request.subject().setting
-    return Freed(request, setting, tuple(name for name, value in setting.values().items() if value is None))
+    return Freed(
+        request, setting, tuple(name for name, value in evolve(setting, told=True).values().items() if value is None)
+    )
 
 
 SIZES = ("brokers", "machines", "directories", "records", "epochs", "reassignments", "moves")

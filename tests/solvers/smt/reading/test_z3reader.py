@@ -393,7 +393,7 @@ def test_what_any_number_is_larger_than() -> None:
     made = evolve(system(lambda s: True), bounds=bounds, scopes={"default": {"n": 3}})
     b = made.setting(None, {"n": ANY}, proof=True)
     assert (bool(b["n"]), b["n"] > 2, b["n"] >= 3, b["n"] < 3, b["n"] <= 2) == (True, True, True, False, False)
-    assert (b.for_initial()["n"] == ANY, b.for_initial()["n"] != ANY, b["n"] == b["n"]) == (True, False, True)
+    assert (evolve(b, told=True)["n"] == ANY, evolve(b, told=True)["n"] != ANY, b["n"] == b["n"]) == (True, False, True)
     for asked in (lambda n: n > 3, lambda n: n >= 4, lambda n: n < 4, lambda n: n <= 3, lambda n: n - 1, lambda n: -n):
         with pytest.raises(NumberError, match="the bound n is any"):
             asked(b["n"])

@@ -344,8 +344,9 @@ def traced(
             if compared and not chosen.shipped:  # the rules of shipped systems are compared by tests
                 asked = evolve(chosen.system, properties=chosen.whole.properties)
                 check_freed(lambda setting: _program(how(asked, setting)), asked, chosen.setting)
-                check_each(lambda system, setting: _program(how(system, setting)), asked, chosen.setting)
-                check_sample(_program(made), few())
+                if beside := few():
+                    check_each(lambda system, setting: _program(how(system, setting)), asked, chosen.setting)
+                check_sample(_program(made), beside)
             return made
     except Refusal:
         raise

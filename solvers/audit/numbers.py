@@ -135,13 +135,13 @@ def _parts(of: Any) -> dict[Any, Any]:
     return {name: getattr(of, name) for name in record_fields(type(of)) or ()}
 
 
-def is_of_kafka(system: System, layout: Layout, few: Layout | None) -> bool:
+def is_of_kafka(system: System, layout: Layout, few: Layout) -> bool:
     """Whether a system is one of Kafka's, if with changes, whose fields with few are not those with any number."""
     code = getattr(system.layout, "__code__", None)
     if system.plain is None or code is None or not code.co_filename.startswith(OWN):
         return False
     try:
-        return few is None or not matched(layout, few)
+        return not matched(layout, few)
     except OtherFields:
         return True
 

@@ -65,7 +65,7 @@ MUTANTS = (
            f"{EACH_NUMBER}:_Number._check_fields", "if ends != (slot.domain.lo, slot.domain.hi)", "if False",
            of_part("domain")),
     Mutant("any-number-arguments-uncompared", "An argument of a number may have values that it has not for any number.",
-           f"{EACH_NUMBER}:_Number._same_values", "theirs != range(", "not range(", of_part("argument")),
+           f"{EACH_NUMBER}:_Number._same_values", "theirs != range(", "theirs is None and range(", of_part("argument")),
     Mutant("any-number-beginnings-uncompared", "A number may begin where no number begins.",
            f"{EACH_NUMBER}:_Number.check", "for state in self.states:", "for state in self.states[:0]:",
            Killer(test_each_number.test_initial_states_of_a_number_are_those_of_any)),

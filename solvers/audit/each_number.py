@@ -15,10 +15,21 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.anynumber import Family
-from kraftcheck.model.language.layout import Counter, Domain, Endless, Flag, Layout, LayoutError, NoStateError, Range
+from kraftcheck.model.language.layout import (
+    Counter,
+    Domain,
+    Endless,
+    EndlessSet,
+    Flag,
+    Layout,
+    LayoutError,
+    NoStateError,
+    Range,
+)
 from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import Action, Setting, System, exceeding, is_any
 from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.audit.classes import check_classes
 from kraftcheck.solvers.audit.numbers import MOST_VALUES, OfNumber, check_initial, is_of_kafka, matched
 from kraftcheck.solvers.program.fingerprint import meanings
 from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask, line_of
@@ -51,6 +62,7 @@ def check_each(made: Made, system: System, setting: Setting) -> None:
         names = " and ".join(bound.name for bound in free)
         raise SystemFault(f"{names} may be any, and take{'s' * (len(free) == 1)} {count:,} values, with each of which "
                           f"the system must be the same; let it take at most {MOST_VALUES}")  # fmt: skip
+    check_classes(system)
     program = made(system, setting)
     if system.plain is not None:  # tests compare Kafka's
         few = system.layout(_with(system, setting, {bound.name: bound.lo for bound in free}))
@@ -170,13 +182,26 @@ class _Number:
         return all(map(ours.member, itertools.islice(theirs, MOST_COMPARED)))
 
     def _check_fields(self, few: Layout) -> None:
-        """Compare the domains of the fields, each by its places."""
+        """Compare the domains of the fields, each by its places, and these with the numbers that bound them."""
+        found = dict[str, set[tuple[int, ...]]]()
         for slot, of, row in matched(self.program.layout, few):
+            found.setdefault(of.path, set()).add(row)
             member = isinstance(of.domain, Endless) and len(row) < of.domain.places
             truths = isinstance(of.domain, Flag) or (getattr(of.domain, "truths", False) and not member)
             ends = self._ends(of.domain, member)
-            if ends != (slot.domain.lo, slot.domain.hi) or truths != isinstance(slot.domain, Flag):
+            capped = [bool(getattr(one.domain, "cap", "")) for one in (slot, of)]
+            if (
+                ends != (slot.domain.lo, slot.domain.hi)
+                or truths != isinstance(slot.domain, Flag)
+                or len({*capped}) > 1
+            ):
                 raise self._differs(f"the domain of {slot.path}")
+        for of in self.program.layout.slots:
+            if isinstance(of.domain, Endless):
+                names = of.domain.numbers[: of.domain.places - isinstance(of.domain, EndlessSet)]
+                whole = itertools.product(*(range(self.setting[name]) for name in names if name is not None))
+                if None not in names and found.get(of.path, set()) != {*whole}:
+                    raise self._differs(f"which places {of.path} has")
 
     def _ends(self, of: Domain, member: bool) -> tuple[int, int]:
         """The least and the largest value of a field of any number, with the number."""

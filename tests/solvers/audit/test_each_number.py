@@ -25,6 +25,18 @@ class Desk:
 Known = Callable[[kc.Setting], bool]
 """Whether a bound is any, by a way that is not refused where it is asked, or is."""
 
+
+def _is_in_no_table(b: kc.Setting) -> bool:
+    return {range(n): False for n in range(99)}.get(kc.numbers_below(b["n"]), True)
+
+
+def _is_range(values: Any) -> bool:
+    match values:
+        case range():
+            return False
+    return True
+
+
 KNOWS: dict[str, Known] = {
     "values": lambda b: b.values()["n"] is None,
     "text": lambda b: "any" in b.text(),
@@ -38,6 +50,9 @@ KNOWS: dict[str, Known] = {
     "set": lambda b: not isinstance(kc.set_below(b["n"]), kc.IntSet),
     "map": lambda b: not isinstance(kc.map_below(b["n"], kc.ints(0, 1)), tuple),
     "word": lambda b: hasattr(kc.word_below(b["n"]), "below"),
+    "case": lambda b: _is_range(kc.numbers_below(b["n"])),
+    "freed": lambda b: "m" in b.freed,
+    "table": _is_in_no_table,
 }
 """What only numbers from 9 on would show: no branch is taken, and the fewest are the same."""
 
@@ -105,23 +120,67 @@ def refused(made: kc.System, why: str) -> bool:
 @pytest.mark.parametrize("way", KNOWS)
 def test_a_guard_that_knows_whether_a_bound_is_any_is_refused(way: str) -> None:
     """Where it asks for that, with its line; and however else it knows, since the guard of a number is another one."""
-    asks = way in ("values", "text", "as initial is asked")
-    why = (
-        r"test_each_number\.py:\d+: .* may ask which bounds are; give setting" if asks else r"guard is another with n 2"
-    )
+    why = r"test_each_number\.py:\d+: \w+ asks of what class a value is"
+    if way in ("values", "text", "as initial is asked"):
+        why = r"test_each_number\.py:\d+: .* may ask which bounds are; give setting"
+    elif way in ("evolved", "table"):
+        why = r"guard is another with n 2"
     assert refused(desk(**{**HONEST, "guard": KNOWS[way]}), why)
 
 
 @pytest.mark.parametrize("part", HONEST)
 def test_a_part_that_knows_whether_a_bound_is_any_is_refused(part: str) -> None:
     """Whatever is made by it is of any number what it is of each, or what is proven is of none."""
-    known = KNOWS["arguments"]
+    known = _is_in_no_table
     if part in ("claim", "step"):  # of a number it is true, and a search with nine refutes the other one
         made = desk(**{**HONEST, "claim": no if part == "claim" else lambda b: True, part: known})
         assert refused(made, rf"property {'claim' if part == 'claim' else 'next'} is another with n 2")
         return
     says = {"argument": "argument x of action ask", "domain": "the domain of at"}.get(part, f"action ask, {part}")
     assert refused(desk(**{**HONEST, part: known}), rf"{says} is another with n 2")
+
+
+STATES: dict[str, Callable[[Desk], bool]] = {
+    "class": lambda s: type(s.marks).__name__ != "tuple",
+    "instance": lambda s: not isinstance(s.marks, tuple),
+    "member": lambda s: hasattr(s.marks, "number"),
+    "default": lambda s: getattr(s.marks, "number", None) is not None,
+    "alias": lambda s: (lambda ask: ask(s.marks, "number", None))(getattr) is not None,
+}
+"""Whether a bound is any, as the state tells it."""
+
+
+@pytest.mark.parametrize("way", STATES)
+def test_a_rule_that_knows_it_by_the_state_is_refused(way: str) -> None:
+    """What asks of what class a collection is has its line named, in a function that a rule calls too."""
+
+    def claim(s: Desk) -> kc.Truth:
+        return kc.any_of(s.at != 8, int(STATES[way](s)) == 1)
+
+    made = desk(**HONEST, properties=[kc.always("claim", "the ninth is not asked", claim)])
+    assert refused(made, r"test_each_number\.py:\d+: \w+ asks of what class a value is")
+
+
+def test_members_that_are_named_may_be_read() -> None:
+    """A member by its name, without a value for what has none, says nothing of a class."""
+    claim = kc.always("claim", "nobody is marked", lambda s: nobody(Desk(getattr(s, "marks"), s.at)))  # noqa: B009
+    assert verdicts(desk(**HONEST, properties=[claim])) == "holds"
+
+
+def _nine(b: kc.Setting) -> Any:
+    marks = kc.map_below(b["n"], kc.ints(0, 1))
+    return {(kc.ints(0, 1),) * 9: (kc.ints(0, 1),) * 8}.get(marks, marks)
+
+
+@pytest.mark.parametrize(("layout", "why"), [
+    (lambda b: Desk(_nine(b), kc.ints(0, 40, cap="the desk is long")), "which places marks has is another with n 9"),
+    (lambda b: Desk(kc.map_below(b["n"], kc.ints(0, 1)), kc.ints(0, 40, cap="long" * _is_in_no_table(b))),
+     "the domain of at is another with n 2"),
+], ids=["places", "cap"])  # fmt: skip
+def test_fields_that_are_others_with_a_number_are_refused(layout: Callable[..., Any], why: str) -> None:
+    """A map has a place for each number below its bound, and what may be left out is the same."""
+    begins = kc.all_where(lambda s: {"first": s.at == 0, "nobody": nobody(s)})
+    assert refused(desk(**HONEST, layout=layout, initial=lambda b: [begins]), why)
 
 
 def test_what_is_the_same_with_each_number_is_judged() -> None:

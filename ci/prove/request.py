@@ -14,7 +14,9 @@ from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import TheoryBuilder
 
 FEW = 3  # of so many participants it is asked what a proof about any number rests on
-NUMBERS = 6  # with so many numbers of participants, the fewest first, the rules of any number are compared
+NUMBERS = (
+    6  # with so many numbers of participants, the fewest first, the rules of a changed system of Kafka's are compared
+)
 
 MORE = 1
 """By so much are bounds of anything else, where the request frees them, larger than the least that engines take."""
@@ -74,9 +76,11 @@ class ProofRequest:
             traced(self.subject(), theory, few=self._of_each)
 
     def _of_each(self) -> list[tuple[System, Setting]]:
-        """The system with few participants: with each number; of several bounds each is the least in turn."""
+        """The system with each number that searches take, or few of Kafka's; each of several bounds is least once."""
         free = self.free()
-        numbers = [{b.name: min(b.hi, b.lo + more) for b in free} for more in range(NUMBERS)] if free else []
+        of_kafka = self._system().plain is not None
+        most = NUMBERS if of_kafka else max((bound.hi - bound.lo + 1 for bound in free), default=0)
+        numbers = [{b.name: min(b.hi, b.lo + more) for b in free} for more in range(most)]
         fewest = free if len(free) > 1 else []
         numbers += [{b.name: b.lo if b is one else min(b.hi, max(b.lo, one.lo) + 2) for b in free} for one in fewest]
         unequal = [*map(dict, dict.fromkeys(tuple(each.items()) for each in numbers))]

@@ -11,6 +11,8 @@ that number.
 
 from __future__ import annotations
 
+import ast
+import builtins
 import dis
 import functools
 import gc
@@ -20,6 +22,7 @@ import linecache
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
@@ -76,6 +79,7 @@ def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -
             own.compare(Own(own.program))
             ways.compare_rules(own)
         else:
+            ways.check_classes(system)
             ways.compare(of)
 
 
@@ -135,13 +139,24 @@ class _Ways:
 
     def compare_parts(self, system: System, few: Setting) -> None:
         """Compare the ways in which a system makes its parts for any number, and with few."""
-        for name in ("layout", "actions", "properties", "lemmas"):
+        for name in _PARTS:
             make, taken = getattr(system, name), set[Any]()
             way = self.of(name, make, self.program.setting)
             followed(lambda make=make: answered(make, few), taken)  # type: ignore[misc]
             if line := turn_of(taken, way):
                 raise SystemFault(f"{line}: {name} goes another way with {few.text()} than with any number, so what is "
                                   "proven of any number is not of each")  # fmt: skip
+
+    def check_classes(self, system: System) -> None:
+        """Refuse what asks of what class a value is: with any number it is another one than with a number."""
+        ways = {name: self.of(name, rule, *subject) for name, rule, subject in self.rules()}
+        ways |= {name: self.of(name, getattr(system, name), self.program.setting) for name in _PARTS}
+        if begins := description(given_states(system, self.program.setting)):
+            ways["initial"] = self.of("initial", begins.rule, self.state)
+        for name, way in ways.items():
+            if line := asked_of_shape(way, _OF_CLASS):
+                raise SystemFault(f"{line}, and so {name} may tell any number from a number by the class of a value; "
+                                  "ask what it holds")  # fmt: skip
 
     def rules(self) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
         """The rules, each by what it is called, and the words that it is asked of."""
@@ -402,11 +417,44 @@ _OF_SHAPE = frozenset({
 """What tells a value by what it is, and not by what it holds."""
 
 
-def asked_of_shape(way: Way) -> str:
+_OF_CLASS = _OF_SHAPE - {"len", "repr", "str", "format", "id", "__name__"} | {
+    "length_hint",
+    "largest",
+    "freed",
+    "builtins",
+}
+"""What tells a map of any number from a tuple, or what bounds a word, and raises in neither."""
+
+_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "IMPORT_FROM")  # instructions that look a function up, and not a field
+_ANYWHERE = (*_GLOBAL, "LOAD_ATTR", "LOAD_METHOD")
+
+_PARTS = ("layout", "actions", "properties", "lemmas")  # of a system, which it makes of a setting
+
+
+def asked_of_shape(way: Way, names: frozenset[str] = _OF_SHAPE) -> str:
     """The first function on a way that asks what a value is, with its line; empty where none does."""
-    codes = {code for code, _, _ in way}
-    found = [(code, name) for code in codes for name in sorted(_OF_SHAPE.intersection(code.co_names))]
+    codes = {code for code, _, _ in way if names.intersection(code.co_names)}
+    found = [(code, one.argval) for code in codes for one in dis.get_instructions(code)
+             if one.argval in names and one.opname in (_GLOBAL if hasattr(builtins, one.argval) else _ANYWHERE)
+             and (names is _OF_SHAPE or one.argval != "getattr" or not _names_members(code))]  # fmt: skip
     return min((f"{code.co_filename}:{code.co_firstlineno}: it asks {name}" for code, name in found), default="")
+
+
+def _names_members(code: CodeType) -> bool:
+    """Whether each getattr of a function is a call without a default, which says nothing of what has no such member."""
+    lines = {line for _, _, line in code.co_lines() if line}
+    try:
+        nodes = [one for one in ast.walk(_tree(code.co_filename)) if getattr(one, "lineno", 0) in lines]
+    except (OSError, SyntaxError, ValueError):
+        return False
+    calls = [one for one in nodes if isinstance(one, ast.Call) and len(one.args) == 2 and not one.keywords
+             and isinstance(one.func, ast.Name) and one.func.id == "getattr"]  # fmt: skip
+    return len(calls) == sum(isinstance(one, ast.Name) and one.id == "getattr" for one in nodes)
+
+
+@functools.cache
+def _tree(file: str) -> ast.Module:
+    return ast.parse(Path(file).read_bytes())
 
 
 def turn_of(way: Way, traced: Way) -> str:

@@ -381,13 +381,13 @@ def test_what_explains_no_liveness_says_so() -> None:
 
 PAGE = (ROOT / "docs" / "how-to" / "variants.md").read_text(encoding="utf-8")
 OWN_NAME = "features:FEATURES"
-OWN = files_of((ROOT / "docs" / "tutorial" / "five-proposals.md").read_text(encoding="utf-8"))["features.py"]
+OWN_TEXT = files_of((ROOT / "docs" / "tutorial" / "five-proposals.md").read_text(encoding="utf-8"))["features.py"]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working folder outside the package that holds the page's module."""
-    (tmp_path / "features.py").write_text(OWN, encoding="utf-8")
+    (tmp_path / "features.py").write_text(OWN_TEXT, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     yield tmp_path

@@ -12,7 +12,6 @@ from attrs import evolve
 from kraftcheck.ci.explore.trace import html
 from kraftcheck.solvers.drawings.drawing import foreign_drawing
 from tests.shared.commands import kraftcheck
-from tests.shared.places import ROOT
 from tests.solvers.drawings.test_drawings import STATES, drawn
 
 
@@ -55,11 +54,14 @@ def test_a_trace_is_drawn_in_every_format(trace: Path, tmp_path: Path) -> None:
     assert files["dot"].read_text(encoding="utf-8").startswith("digraph trace {\n")
 
 
-def test_the_guide_shows_what_is_drawn(trace: Path, tmp_path: Path) -> None:
-    """The sequence diagram in the documentation is that of its trace."""
+def test_a_sequence_diagram_has_each_step(trace: Path, tmp_path: Path) -> None:
+    """A diagram of Mermaid has a line for each step of its trace, in order, and ends with what fails."""
     assert kraftcheck("trace", trace, "--mermaid", tmp_path / "a.mmd").code == 0
-    page = (ROOT / "docs" / "how-to" / "pictures.md").read_text(encoding="utf-8")
-    assert f"```mermaid\n{(tmp_path / 'a.mmd').read_text(encoding='utf-8')}```" in page
+    first, *lines = (tmp_path / "a.mmd").read_text(encoding="utf-8").splitlines()
+    steps = [found[1] for line in lines if (found := re.search(r": (\d+) (\w+)\(", line))]
+    assert (first, steps) == ("sequenceDiagram", [str(number) for number in range(1, len(steps) + 1)])
+    assert len(steps) == len(json.loads(trace.read_text(encoding="utf-8"))["states"]) - 1
+    assert "fails: controller-stays" in lines[-1]
 
 
 def test_a_page_needs_nothing_from_elsewhere() -> None:

@@ -66,16 +66,16 @@ def check_each(made: Made, system: System, setting: Setting) -> None:
         few = system.layout(_with(system, setting, {bound.name: bound.lo for bound in free}))
         if is_of_kafka(system, program.layout, Layout(few, packed=False)):
             return
+    of_any = _AnyNumber(program, system, given_states(system, setting), _texts(program))
     for values in itertools.product(*(range(bound.lo, bound.hi + 1) for bound in free)):
         numbers = {bound.name: value for bound, value in zip(free, values, strict=True)}
         if any(name not in setting.freed for name, _ in exceeding(system.bounds, {**setting.bounds, **numbers})):
             continue  # no search takes these
-        _Number.of(program, system, _with(system, setting, numbers)).check(made, MOST_COMPARED)
+        _Number.of(of_any, _with(system, setting, numbers)).check(made, MOST_COMPARED)
     for more in FURTHER:
         try:
-            number = _Number.of(
-                program, system, _with(system, setting, {bound.name: bound.hi + more for bound in free})
-            )
+            beyond = _with(system, setting, {bound.name: bound.hi + more for bound in free})
+            number = _Number.of(of_any, beyond)
         except (SystemFault, LayoutError, UntraceableRule):  # the system has no such number
             return
         number.check(made)
@@ -91,11 +91,20 @@ def _with(system: System, setting: Setting, numbers: Mapping[str, int]) -> Setti
 
 
 @frozen
-class _Number:
-    """A program of any number beside what its system gives for a number."""
+class _AnyNumber:
+    """A system of any number, as it is compared with each."""
 
     program: Program
     system: System
+    states: Sequence[Any]  # what it gives of initial states
+    texts: Mapping[str, tuple[str, Callable[..., Any] | None]]  # see `_texts`
+
+
+@frozen
+class _Number:
+    """A system of any number beside what it gives for a number."""
+
+    of_any: _AnyNumber
     setting: Setting  # with the number
     states: Sequence[Any]  # what it gives of initial states
     layout: Layout | None  # None where no field has a value
@@ -103,8 +112,9 @@ class _Number:
     actions: Mapping[str, tuple[Action, Action]]  # of any number, and of the number
 
     @classmethod
-    def of(cls, program: Program, system: System, setting: Setting) -> _Number:
+    def of(cls, of_any: _AnyNumber, setting: Setting) -> _Number:
         """Ask the system for its parts with the number."""
+        program, system = of_any.program, of_any.system
         states = given_states(system, setting)
         ours = {one.name: one for one in system.actions(program.setting)}
         theirs = {one.name: one for one in ask("actions", lambda: tuple(system.actions(setting)))}
@@ -114,16 +124,15 @@ class _Number:
         except NoStateError:
             layout = None
         shape = system.layout(program.setting)
-        own = given_states(system, program.setting)
         swapped = evolve(
             system, layout=lambda _: shape,
             actions=[evolve(their, parameters=our.parameters) for our, their in both.values()] + [
                 theirs[name] for name in theirs if name not in ours],
             properties=ask("properties", lambda: tuple(system.properties(setting))),
             lemmas=ask("lemmas", lambda: tuple(system.lemmas(setting))),
-            initial=states if description(own) and description(states) else own,
+            initial=states if description(of_any.states) and description(states) else of_any.states,
         )  # fmt: skip
-        return cls(program, system, setting, states, layout, swapped, both)
+        return cls(of_any, setting, states, layout, swapped, both)
 
     def check(self, made: Made, most: int = 0) -> None:
         """Compare all; `most` initial states, if told, or the number has too many."""
@@ -131,8 +140,7 @@ class _Number:
         if most and len(self.states) > most:
             raise SystemFault(f"initial lists {len(self.states):,} states with {said}, too many to look for each "
                               "among those of any number; describe them with all_where, or lower it")  # fmt: skip
-        rule = description(given_states(self.system, self.program.setting))
-        described = description(self.states)
+        rule, described = description(self.of_any.states), description(self.states)
         if rule is not None and described is None:
             for state in self.states:
                 check_initial(rule, state, self.setting)
@@ -144,7 +152,7 @@ class _Number:
         if self.layout is not None:
             self._check_fields(self.layout)
             if rule is None:
-                list(OfNumber(self.program, self.system, self.setting).starts())
+                list(OfNumber(self.of_any.program, self.of_any.system, self.setting).starts())
 
     def _differs(self, what: str, rule: Callable[..., Any] | None = None, why: str = "") -> SystemFault:
         return SystemFault(f"{what} is another with {self.setting.text()} than with any number, so what is proven of "
@@ -153,10 +161,10 @@ class _Number:
     def _check_rules(self, made: Made) -> None:
         """Compare the terms of the rules with those of the number, traced with the same words."""
         try:
-            theirs = made(self.swapped, self.program.setting)
+            theirs = made(self.swapped, self.of_any.program.setting)
         except RAISED as error:
             raise self._differs("a rule", why=f": {error}") from error
-        ours, others = _texts(self.program), _texts(theirs)
+        ours, others = self.of_any.texts, _texts(theirs)
         for name in sorted({*ours} | {*others}):
             (text, rule), (other, their) = ours.get(name, ("", None)), others.get(name, ("", None))
             if text != other:
@@ -186,7 +194,7 @@ class _Number:
     def _check_fields(self, few: Layout) -> None:
         """Compare the domains of the fields, each by its places, and these with the numbers that bound them."""
         found = dict[str, set[tuple[int, ...]]]()
-        for slot, of, row in matched(self.program.layout, few):
+        for slot, of, row in matched(self.of_any.program.layout, few):
             found.setdefault(of.path, set()).add(row)
             member = isinstance(of.domain, Endless) and len(row) < of.domain.places
             truths = isinstance(of.domain, Flag) or (getattr(of.domain, "truths", False) and not member)
@@ -195,7 +203,7 @@ class _Number:
                 raise self._differs(f"the domain of {slot.path}")
             if bool(getattr(slot.domain, "cap", "")) != bool(getattr(of.domain, "cap", "")):
                 raise self._differs(f"the cap of {slot.path}")
-        for of in self.program.layout.slots:
+        for of in self.of_any.program.layout.slots:
             if isinstance(of.domain, Endless):
                 names = of.domain.numbers[: of.domain.places - isinstance(of.domain, EndlessSet)]
                 whole = itertools.product(*(range(self.setting[name]) for name in names if name is not None))

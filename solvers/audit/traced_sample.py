@@ -417,27 +417,29 @@ _OF_SHAPE = frozenset({
 """What tells a value by what it is, and not by what it holds."""
 
 
-_OF_CLASS = _OF_SHAPE - {"len", "repr", "str", "format", "id", "__name__"} | {
-    "length_hint",
-    "largest",
-    "freed",
-    "builtins",
-}
+_OF_CLASS = _OF_SHAPE.difference(("len", "repr", "str", "format", "id", "__name__")).union(
+    ("length_hint", "largest", "freed", "builtins"))  # fmt: skip
 """What tells a map of any number from a tuple, or what bounds a word, and raises in neither."""
 
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "IMPORT_FROM")  # instructions that look a function up, and not a field
-_ANYWHERE = (*_GLOBAL, "LOAD_ATTR", "LOAD_METHOD")
 
 _PARTS = ("layout", "actions", "properties", "lemmas")  # of a system, which it makes of a setting
 
 
 def asked_of_shape(way: Way, names: frozenset[str] = _OF_SHAPE) -> str:
     """The first function on a way that asks what a value is, with its line; empty where none does."""
-    codes = {code for code, _, _ in way if names.intersection(code.co_names)}
-    found = [(code, one.argval) for code in codes for one in dis.get_instructions(code)
-             if one.argval in names and one.opname in (_GLOBAL if hasattr(builtins, one.argval) else _ANYWHERE)
-             and (names is _OF_SHAPE or one.argval != "getattr" or not _names_members(code))]  # fmt: skip
+    codes = {code for code, _, _ in way}
+    found = [(code, name) for code in codes for name in sorted(names.intersection(code.co_names))
+             if names is _OF_SHAPE or _asks_of_class(code, name)]  # fmt: skip
     return min((f"{code.co_filename}:{code.co_firstlineno}: it asks {name}" for code, name in found), default="")
+
+
+def _asks_of_class(code: CodeType, name: str) -> bool:
+    """Whether a function looks a name up to ask by it: a field may be called `type`, and a member read by its name."""
+    if not hasattr(builtins, name):
+        return True
+    looked_up = any(one.argval == name and one.opname in _GLOBAL for one in dis.get_instructions(code))
+    return looked_up and not (name == "getattr" and _names_members(code))
 
 
 def _names_members(code: CodeType) -> bool:

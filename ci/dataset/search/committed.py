@@ -53,10 +53,9 @@ def repair(run: DatasetRun) -> str:
     log = run.log
     commits, damaged = log.undamaged_manifests()
     why = "its manifest was damaged"
-    for level in unfit(commits, run.kernel.program, run.blocks.spec.bucket_bits):
-        damaged, commits = level.depth, commits[: level.depth]
+    if (foreign := next(unfit(commits, run.kernel.program, run.blocks.spec.bucket_bits), None)) is not None:
+        damaged, commits = foreign.depth, commits[: foreign.depth]
         why = "its counters, claims or buckets are another run's"
-        break
     files = [(level.depth, file) for level in commits for file in level.files]
     with ThreadPoolExecutor() as pool:
         found = pool.map(lambda entry: verify(log.folder(entry[0]), entry[1]), files)

@@ -33,11 +33,9 @@ from kraftcheck.solvers.traces.render import call
 
 SILENT = ("fail_disk",)  # actions of disks alone
 OF_DISKS = ("stray_found_by_name", "offline_without_topic_id")  # choices about what a broker finds on its disks
-OF_ELR = (
-    "shrink",
-    "clear_elr",
-    "disable_elr",
-)  # actions that a release without ELR in production, one before 4.0, has no records for
+OF_ELR = ("shrink", "clear_elr", "disable_elr")
+"""Actions that a release without ELR in production, one before 4.0, has no records for."""
+
 JOINS = ("publish", "load_snapshot", "start")  # actions that end with a new image, which is written then
 
 WRITTEN, REFUSED, ALTERED = 1, 2, 3

@@ -90,11 +90,16 @@ class Part:
         """Those of Kafka's."""
         return (name for name in self.classes if name.startswith(_OWN))
 
+    @property
+    def is_released(self) -> bool:
+        """Whether it is a jar of some release that is known."""
+        return self.digest in digests().values()
+
     def sums(self) -> dict[str, int]:
         """The CRC-32 of each class of Kafka's, by its path, as a released jar says it; what is read of another."""
         if self.path.is_dir():
             return {name: zlib.crc32(self.bytes_of(name)) for name in self.own}
-        if self.digest and self.digest not in digests().values():
+        if self.digest and not self.is_released:
             return self._read_sums()
         with zipfile.ZipFile(self.path) as jar:
             members = (one for one in jar.infolist() if one.filename.endswith(".class"))
@@ -254,22 +259,24 @@ class Build:
     @property
     def foreign(self) -> list[str]:
         """The jars and folders that are no released ones, and that have classes which are not Kafka's."""
-        parts = (part for part in self.first if part.digest not in {*digests().values()})
-        return [part.path.name for part in parts if len([*part.own]) < len(part.classes)]
+        return [part.path.name for part in self._unreleased if len([*part.own]) < len(part.classes)]
 
     @property
     def unasked(self) -> list[str]:
         """The jars of modules that no controller stands on, and that are no released ones."""
-        modules, known = {_artifact(name) for name in listed(self.like, CONTROLLER)}, {*digests().values()}
-        of_kafka = (part for part in self.first if _MODULE.match(part.artifact) and part.digest not in known)
+        modules = {_artifact(name) for name in listed(self.like, CONTROLLER)}
+        of_kafka = (part for part in self._unreleased if _MODULE.match(part.artifact))
         return [part.path.name for part in of_kafka if part.artifact not in modules]
+
+    @property
+    def _unreleased(self) -> list[Part]:
+        return [part for part in self.first if not part.is_released]
 
     def lines(self) -> list[str]:
         """What is driven, for a reader; nothing for a release, whose digests are known."""
         if not self.first:
             return []
-        known = {digest: place.partition("/")[0] for place, digest in digests().items()}
-        changed = [part for part in self.first if part.digest not in known]
+        changed = self._unreleased
         text = [f"Kafka {self}, completed by {self.like}"]
         text += [f"  sha256 {part.digest} {part.path if part.path.is_dir() else part.path.name}" for part in changed]
         if len(changed) < len(self.first):

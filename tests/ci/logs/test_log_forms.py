@@ -25,7 +25,9 @@ def document(target: Path, *words: Any) -> tuple[int, dict[str, Any]]:
 def without_places(log: dict[str, Any]) -> dict[str, Any]:
     """A document without the log's name, the places in it and its times, which one form has not."""
     rows = [{key: value for key, value in row.items() if key != "place"} for row in log["rows"]]
-    causes = [{**row, "spells": [{**one, "time": None} for one in row["spells"]]} for row in log["causes"]]
+    causes = [
+        {**row, "spells": [{**one, "time": None, "ended": None} for one in row["spells"]]} for row in log["causes"]
+    ]
     return {**log, "rows": rows, "causes": causes, "log": None}
 
 

@@ -163,7 +163,7 @@ def explained(version: str, seed: int, count: int) -> list[Answered]:
 
 def test_what_the_newest_controller_writes_is_explained() -> None:
     """Hundreds of drawn requests on 4.4.0 are explained, reassignments that complete on the way among them."""
-    answers = explained("4.4.0", 1, 24)
+    answers = explained("4.4.0", 8, 24)
     kinds = Counter(one.request.kind for one in answers)
     assert min(kinds[kind] for kind in ("heartbeat", "register", "reassign", "assign", "alter", "config")) > 20
     assert {"elect", "unregister", "grow", "delete", "elr", "balance"} <= kinds.keys()

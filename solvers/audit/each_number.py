@@ -25,9 +25,10 @@ from kraftcheck.model.language.layout import (
     LayoutError,
     NoStateError,
     Range,
+    leaves,
 )
 from kraftcheck.model.language.symbolic import UntraceableRule
-from kraftcheck.model.language.system import Action, Setting, System, exceeding, is_any
+from kraftcheck.model.language.system import Action, Setting, System, exceeding, freed, is_any
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.audit.numbers import MOST_VALUES, OfNumber, check_initial, is_of_kafka, matched
 from kraftcheck.solvers.program.fingerprint import meanings
@@ -57,24 +58,27 @@ def check_each(made: Made, system: System, setting: Setting) -> None:
     free = [bound for bound in system.bounds if is_any(setting[bound.name])]
     if not free:
         return
-    if (count := math.prod(bound.hi - bound.lo + 1 for bound in free)) > MOST_VALUES:
-        names = " and ".join(bound.name for bound in free)
-        raise SystemFault(f"{names} may be any, and take{'s' * (len(free) == 1)} {count:,} values, with each of which "
-                          f"the system must be the same; let it take at most {MOST_VALUES}")  # fmt: skip
+    names = [bound.name for bound in free]
+    free += [bound for bound in system.bounds if bound.freed_by in names]  # with a number these bound something
     program = made(system, setting)
     if system.plain is not None:  # tests compare Kafka's
         few = system.layout(_with(system, setting, {bound.name: bound.lo for bound in free}))
         if is_of_kafka(system, program.layout, Layout(few, packed=False)):
             return
+    if (count := math.prod(bound.hi - bound.lo + 1 for bound in free)) > MOST_VALUES:
+        several = " and ".join(bound.name for bound in free)
+        raise SystemFault(f"{several} may be any, and take{'s' * (len(free) == 1)} {count:,} values, with each of "
+                          f"which the system must be the same; let it take at most {MOST_VALUES}")  # fmt: skip
     of_any = _AnyNumber(program, system, given_states(system, setting), _texts(program))
     for values in itertools.product(*(range(bound.lo, bound.hi + 1) for bound in free)):
         numbers = {bound.name: value for bound, value in zip(free, values, strict=True)}
-        if any(name not in setting.freed for name, _ in exceeding(system.bounds, {**setting.bounds, **numbers})):
+        taken = _with(system, setting, numbers)
+        if any(name not in taken.freed for name, _ in exceeding(system.bounds, taken.bounds)):
             continue  # no search takes these
-        _Number.of(of_any, _with(system, setting, numbers)).check(made, MOST_COMPARED)
+        _Number.of(of_any, taken).check(made, MOST_COMPARED)
     for more in FURTHER:
         try:
-            beyond = _with(system, setting, {bound.name: bound.hi + more for bound in free})
+            beyond = _with(system, setting, {one.name: one.hi + more * (one.name in names) for one in free})
             number = _Number.of(of_any, beyond)
         except (SystemFault, LayoutError, UntraceableRule):  # the system has no such number
             return
@@ -84,10 +88,9 @@ def check_each(made: Made, system: System, setting: Setting) -> None:
 
 
 def _with(system: System, setting: Setting, numbers: Mapping[str, int]) -> Setting:
-    """A setting with numbers for bounds that are any; what these free is no larger."""
-    within = {bound.name: min(setting[bound.name], numbers[bound.freed_by]) for bound in system.bounds
-              if bound.freed_by in numbers and bound.name in setting.freed}  # fmt: skip
-    return evolve(setting, bounds={**setting.bounds, **within, **numbers})
+    """A setting with numbers for bounds that are any, and for those that these free."""
+    bounds = {**setting.bounds, **numbers}
+    return evolve(setting, bounds=bounds, freed=freed({bound.name: bound for bound in system.bounds}, bounds))
 
 
 @frozen
@@ -189,7 +192,13 @@ class _Number:
             return repr(ours.shape) == repr(theirs.shape)
         if isinstance(of, Counter) and not of.below and [*theirs[:1]] != [of.lo]:
             return False
-        return all(map(ours.member, itertools.islice(theirs, MOST_COMPARED)))
+        return all(self._is_of(of, one) and ours.member(one) for one in itertools.islice(theirs, MOST_COMPARED))
+
+    def _is_of(self, shape: Any, value: Any) -> bool:
+        """Whether a value of an argument lies in the domains that it has with any number."""
+        domains, found = ([leaf for _, leaf in leaves(one)] for one in (shape, value))
+        ends = [self._ends(domain, isinstance(domain, Endless)) for domain in domains]
+        return len(ends) == len(found) and all(lo <= one <= hi for (lo, hi), one in zip(ends, found, strict=True))
 
     def _check_fields(self, few: Layout) -> None:
         """Compare the domains of the fields, each by its places, and these with the numbers that bound them."""

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.anynumber import Family, numbers
 from kraftcheck.model.language.system import ANY, Bound
 
 
@@ -170,6 +171,44 @@ def test_a_guard_that_is_named_as_an_argument_is_compared() -> None:
                           {"x": kc.numbers_below(b["n"])})]  # fmt: skip
 
     assert refused(desk(**HONEST, actions=actions), r"action ask, guard is another with n 2")
+
+
+def test_each_value_of_a_bound_that_any_frees_is_compared() -> None:
+    """With any number it bounds nothing; with nine it does, and a rule may be another with each of its values."""
+
+    def actions(b: kc.Setting) -> list[kc.Action]:
+        nine = int((b["m"], kc.numbers_below(b["n"])) == (3, range(9)))
+        return [kc.Action("ask", lambda s, x: evolve(s, at=x), lambda s, x: kc.any_of(x != 8, nine == 1), {
+            "x": kc.numbers_below(b["n"])})]  # fmt: skip
+
+    bounds = [Bound("n", 2, 12, "guests", takes_any=True), Bound("m", 1, 3, "of them", freed_by="n")]
+    claim = [kc.always("claim", "the ninth is not asked", lambda s: s.at != 8)]
+    made = desk(**HONEST, actions=actions, bounds=bounds, scopes={"default": {"n": 2, "m": 2}}, properties=claim)
+    assert kc.explore(made, n=9, m=3, cache=False, threads=1).refuted
+    with pytest.raises(Refusal, match=r"action ask, guard is another with n 9, m 3 than with any number"):
+        verdicts(made)
+
+
+BEYOND: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "beyond what it may be": (Family(kc.ints(0, 5), lambda _: True, lambda: range(6)), (7,)),
+    "below the least": (numbers(0), (0, -1)),
+    "a pair": (numbers(0), ((0, 1),)),  # type: ignore[dict-item]
+}
+"""Values of any number, and those of nine."""
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_values_of_an_argument_lie_within_those_of_any_number(name: str) -> None:
+    """One that no number has, when the number is any, is refused."""
+    whole, nine = BEYOND[name]
+
+    def actions(b: kc.Setting) -> list[kc.Action]:
+        table = {range(n): nine if n == 9 else (0, 1) for n in range(99)}
+        return [kc.Action("ask", lambda s, x: evolve(s, at=0), None, {
+            "x": table.get(kc.numbers_below(b["n"]), whole)})]  # fmt: skip
+
+    with pytest.raises(Refusal, match=r"argument x of action ask is another with n 9 than with any number"):
+        verdicts(desk(**HONEST, actions=actions))
 
 
 def test_members_that_are_named_may_be_read() -> None:

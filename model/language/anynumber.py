@@ -26,7 +26,7 @@ from kraftcheck.model.language.layout import (
 )
 from kraftcheck.model.language.sequences import Places, Sequence, above, cardinality, every, is_one_of, least_by
 from kraftcheck.model.language.sequences import some as some_place
-from kraftcheck.model.language.symbolic import OfAnyNumber, described, place
+from kraftcheck.model.language.symbolic import OfAnyNumber, check_place, described, place
 from kraftcheck.model.language.system import bound_of, is_any
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, same_truth
@@ -55,6 +55,7 @@ class _Members(OfAnyNumber):
 
     def has(self, broker: Word) -> Truth:
         """See `Brokers.has`."""
+        check_place(broker)
         if not isinstance(broker, Term) and broker < 0:
             return False
         return all_of(broker >= 0, is_one_of(broker, self.members.number), self.members.at(broker))
@@ -94,6 +95,7 @@ class AnySet(_Members):
 
     def just(self, broker: Word) -> AnySet:
         """See `Brokers.just`; NO_LEADER gives the empty set."""
+        check_place(broker)
         return where(self.graph, lambda at: at == broker)
 
     def none(self) -> AnySet:

@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
-from kraftcheck.model.language.symbolic import Untold, described
+from kraftcheck.model.language.symbolic import Untold, check_place, described
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, apply, bit_of, choose, concrete, largest, none_of, word
 
@@ -121,6 +121,7 @@ class BrokerSet(Untold):
 
     def has(self, broker: Word) -> Truth:
         """See `Brokers.has`."""
+        check_place(broker)
         return apply("member", self.mask, broker)
 
     def minus(self, other: Brokers) -> BrokerSet:

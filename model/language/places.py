@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.anynumber import AnySet, PerBroker
-from kraftcheck.model.language.collections import AWAY, doubted, equal, text_of, undoubted
+from kraftcheck.model.language.collections import AWAY, Map, doubted, equal, text_of, undoubted
 from kraftcheck.model.language.layout import UNBOUNDED, LayoutError, ints, leaves, rebuild
 from kraftcheck.model.language.sequences import cardinality, every, is_one_of
-from kraftcheck.model.language.symbolic import Untold, described
+from kraftcheck.model.language.symbolic import OfAnyNumber, Untold, check_place, described
 from kraftcheck.model.language.system import spelled
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, word
@@ -36,6 +36,7 @@ def get(items: Sequence[Any] | PerBroker, *places: Word, otherwise: Any = _REFUS
     (9, 0)
     """
     place, *inner = places
+    check_place(place)
     if isinstance(items, PerBroker):
         return _get_of_any_number(items, place, inner, otherwise)
     if otherwise is _REFUSED:
@@ -58,6 +59,7 @@ def put(items: Any, place: Word | tuple[Word, ...], value: Any) -> Any:
     ((1, 9, 3), ((1, 2), (9, 4)))
     """
     first, *inner = place if isinstance(place, tuple) else (place,)
+    check_place(first)
     if isinstance(items, PerBroker):
         changed = items.put(first, put(items.at(first), tuple(inner), value) if inner else value)
         return changed if _is_a_number(first, items) else choose(is_one_of(first, items.number), changed, items)
@@ -260,5 +262,9 @@ def _members(items: Any) -> Iterator[tuple[Any, Truth]]:
         return ((number, items.has(number)) for number in range(highest.bit_length()))
     if hasattr(items, "possible"):
         return ((item, items.has(item)) for item in items.possible())
+    if isinstance(items, OfAnyNumber | Map):
+        what, mend = (described(items), "keys(map)") if isinstance(items, OfAnyNumber) else (
+            f"a {type(items).__name__}", "its keys, or its values")  # fmt: skip
+        raise TypeError(f"each(), some() or count() of {what}; go through {mend}")
     whole: Iterable[Any] = items
     return ((item, True) for item in whole)

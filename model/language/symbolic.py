@@ -358,6 +358,23 @@ def check_numbers(graph: Any, *words: Any) -> None:
         raise graph.refusal(no_number(kind))
 
 
+def check_place(value: Any) -> None:
+    """Refuse a truth, and a member of an Enum, as a place or as what a set of numbers has: it is what a map holds.
+
+    Raises:
+        UntraceableRule: with the line; TypeError where the value is no symbolic one.
+    """
+    if type(value) is int:
+        return
+    kind = class_of(value)
+    if kind is None and not isinstance(value, bool):
+        return
+    what = "a truth" if kind is None else f"a member of {kind.__name__}"
+    reason = (f"{what} is used as a place, or as a number in a set; each() of a map goes through its values: use "
+              f"keys(map) for its places, or a Map or a SetOf where the keys are no numbers")  # fmt: skip
+    raise value.graph.refusal(reason) if isinstance(value, Symbolic) else TypeError(reason)
+
+
 def named(graph: Any, value: Any, kind: type | None) -> Any:
     """A word whose values are members of an Enum: a node of its own, for an equal one may have other values."""
     if kind is None or class_of(value) is kind or getattr(value, "graph", None) is None:

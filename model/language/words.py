@@ -8,7 +8,16 @@ from typing import Any, Generic, TypeVar, overload
 
 from attrs import Attribute, frozen
 
-from kraftcheck.model.language.symbolic import Untold, check_alike, class_of, described, named, place, record_fields
+from kraftcheck.model.language.symbolic import (
+    Untold,
+    check_alike,
+    check_place,
+    class_of,
+    described,
+    named,
+    place,
+    record_fields,
+)
 from kraftcheck.model.language.terms import (
     ENDLESS,
     MASK_BITS,
@@ -97,6 +106,7 @@ def pick(items: Sequence[T], index: Word, otherwise: T) -> T:
     >>> pick((7, 8, 9), 1, 0), pick((7, 8, 9), -1, 0)
     (8, 0)
     """
+    check_place(index)
     result = otherwise
     for position, item in enumerate(items):
         result = choose(index == position, item, result)
@@ -206,7 +216,8 @@ def largest(value: Word) -> int:
 
 
 def bit_of(broker: Word) -> Word:
-    """The id of a broker, which a mask has a bit for; raises ValueError when it has none."""
+    """The id of a broker, which a mask has a bit for; raises ValueError when it has none, and as `check_place` does."""
+    check_place(broker)
     if largest(broker) >= MASK_BITS:
         what = "a word that no number bounds" if largest(broker) >= ENDLESS else largest(broker)
         raise ValueError(f"{what} in a set: its numbers are 0..{MASK_BITS - 1}")

@@ -58,6 +58,12 @@ class Sent(kc.SetOf):
     )
 
 
+class Waiting(kc.SetOf):
+    """The commands that nobody has committed."""
+
+    members = COMMANDS
+
+
 class Events(kc.Queue):
     """What clients have seen, in order."""
 
@@ -99,7 +105,7 @@ class Cluster:
     replica: tuple[Replica, ...]
     sent: tuple[Sent, ...]
     announced: kc.IntSet
-    waiting: kc.IntSet
+    waiting: Waiting
     events: Events
 
 
@@ -248,8 +254,9 @@ def commit(s: Cluster, r: kc.Word) -> Cluster:
     """A leader commits a slot, answers the client, and tells all."""
     own = kc.get(s.replica, r)
     command = next_slot(own).command
-    answers = kc.choose(command == Command.WRITE, Event.WRITTEN_OVER_NOTHING, Event.NOTHING_READ)
-    return evolve(change(s, r, apply(own)), events=observe(s, answers + kc.choose(own.written, 1, 0)),
+    over = kc.choose(own.written, Event.WRITTEN_OVER_WRITE, Event.WRITTEN_OVER_NOTHING)
+    read = kc.choose(own.written, Event.WRITE_READ, Event.NOTHING_READ)
+    return evolve(change(s, r, apply(own)), events=observe(s, kc.choose(command == Command.WRITE, over, read)),
                   waiting=s.waiting.minus(s.waiting.just(command)),
                   announced=s.announced.plus(s.announced.just(own.committed)))  # fmt: skip
 
@@ -311,9 +318,9 @@ MULTI_PAXOS = kc.System(
     name="multi-paxos",
     summary="A replicated log.",
     layout=Cluster((Replica(SOMEBODY, kc.truth(), BALLOT, BALLOT, BALLOT, (SLOT,) * 2, kc.truth()),) * 3,
-                   (Sent.domain(),) * 3, TWO, kc.IntSet(kc.subset_of(3)), Events.domain(Event.domain(), 4)),
+                   (Sent.domain(),) * 3, TWO, Waiting.domain(), Events.domain(Event.domain(), 4)),
     initial=[Cluster((Replica(NOBODY, False, 0, NONE, NONE, (Slot(),) * 2),) * 3, (Sent.of([]),) * 3, kc.IntSet(),
-                     kc.IntSet.of(COMMANDS), Events.of([], 4))],
+                     Waiting.of(COMMANDS), Events.of([], 4))],
     actions=[
         action(lead, may_lead, b=BALLOTS),
         action(promise, may_promise, source=REPLICAS, b=BALLOTS),

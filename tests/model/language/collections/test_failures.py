@@ -291,6 +291,42 @@ def test_members_of_two_classes_never_meet(effect: Callable[..., Any]) -> None:
         kc.explore(system(effect, **given))
 
 
+PLACES: dict[str, Callable[[Any], Any]] = {
+    "a place that is read": lambda s: kc.get((1, 2), s.phase, otherwise=0),
+    "a place that is written": lambda s: kc.put((1, 2), s.phase, 0)[0],
+    "an inner place": lambda s: kc.get(((1, 2), (2, 1)), 0, s.phase, otherwise=0),
+    "a place of pick": lambda s: kc.pick((1, 2), s.phase, 0),
+    "a member": lambda s: kc.choose(s.some.has(s.phase), 0, 1),
+    "a set of one": lambda s: s.some.just(s.phase).size(),
+    "a set of a constant": lambda s: kc.IntSet.of([Phase.DONE]).size(),
+    "a constant": lambda s: kc.choose(s.some.has(Phase.DONE), 0, 1),
+    "in order": lambda s: kc.Sequence.of([0], 2).plus(s.some.just(s.phase)).size(),
+    "values of a map": lambda s: kc.count((s.phase, s.phase), s.some.has),
+    "a truth that is a place": lambda s: kc.get((1, 2), s.n == 1),
+    "a truth that is a member": lambda s: kc.choose(s.some.has(s.n == 1), 0, 1),
+    "a constant that is a truth": lambda s: kc.choose(s.some.has(True), 0, 1),
+}
+
+
+@pytest.mark.parametrize("word", PLACES.values(), ids=list(PLACES))
+def test_members_of_an_enum_and_truths_are_no_places(word: Callable[[Any], Any]) -> None:
+    """What a map holds is refused where its places, or numbers of a set, are meant, with the word that gives these."""
+    with pytest.raises(
+        kc.Refusal, match=r"used as a place, .*each\(\) of a map goes through its values: use keys\(map\)"
+    ):
+        kc.explore(system(lambda s: attrs.evolve(s, n=word(s))))
+
+
+def test_each_goes_through_the_values_of_a_tuple_and_the_numbers_of_its_keys() -> None:
+    """`each`, `some` and `count` of a tuple are of its values, of `keys` of its places; a Map is asked for either."""
+    held = (7, 9)
+    assert [kc.count(held, lambda value: value > 7), kc.count(kc.keys(held), lambda at: at > 7)] == [1, 0]
+    votes = type("Votes", (kc.Map,), {"keys": ("a", "b")}).of({"a": 7, "b": 9})
+    with pytest.raises(TypeError, match=r"of a Votes; go through its keys, or its values"):
+        kc.each(votes, lambda value: value > 7)
+    assert kc.each(votes.values, lambda value: value >= 7)
+
+
 def test_a_first_state_has_members_of_its_own_enum() -> None:
     """A first state with a member of another Enum is refused."""
     with pytest.raises(kc.Refusal, match="phase is <Mood"):

@@ -134,9 +134,9 @@ EXAMPLES: Mapping[str, Sequence[Example]] = {
         ("count", "kc.count(range(4), lambda i: i < s.n)"),
     ),
     "Tuples": _listed(
-        ("get", "kc.get(s.row, s.m)"), ("get", "kc.get(s.table, s.light, 1)"),
+        ("get", "kc.get(s.row, s.m)"), ("get", "kc.get(s.table, s.m % 2, 1)"),
         ("get", "kc.get(s.row, s.n, otherwise=-1)"), ("put", "kc.put(s.row, s.m, 0)"),
-        ("put", "kc.put(s.table, (s.light, 1), 0)"),
+        ("put", "kc.put(s.table, (s.m % 2, 1), 0)"),
     ),
     "Sets of numbers": _listed(
         ("IntSet.of", "kc.IntSet.of([0, 1])"), ("IntSet.has", "s.group.has(s.m)"),

@@ -19,7 +19,7 @@ from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject, syste
 from kraftcheck.ci.terminal import machine, options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console, typed_lines
-from kraftcheck.ci.terminal.files import check_named, check_writable, results, write, write_json
+from kraftcheck.ci.terminal.files import WRITTEN, check_named, check_writable, results, write, write_json
 from kraftcheck.ci.terminal.plots import LevelCost, check_plot, plot
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, Trace
@@ -74,15 +74,16 @@ def export_command(
     check_writable(str(place))
     check_writable(str(configuration))
     chosen = subject(name, scope, bounds, rules)
+    about = f"{WRITTEN} of {chosen.title()}"
     try:
         if for_people:
-            made = readable(lambda: program(chosen), place.stem, chosen.title())
+            made = readable(lambda: program(chosen), place.stem, about)
         else:
-            made = module(program(chosen), place.stem, chosen.title())
+            made = module(program(chosen), place.stem, about)
     except TooWide as error:
         raise Refusal(f"{chosen.name}: {error}") from error
     write(place, made.text)
-    write(configuration, made.configuration)
+    write(configuration, f"\\* {WRITTEN}\n{made.configuration}")
     click.echo(f"{chosen.title()}: {place} and {configuration}")
     if made.left_out:
         click.echo(f"not in the module: {', '.join(made.left_out)}")

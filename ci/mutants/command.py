@@ -33,7 +33,7 @@ from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Screen, console
-from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.files import WRITTEN, check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.mutants import LEFT, TABLES, MutantTable
@@ -181,7 +181,8 @@ def _write(parts: Sequence[TablePart], code: int, target: str | None, shard: Sha
     for name, writer in (("markdown", page), ("html", html)):
         place = pages[name]
         if place is not None:
-            write(Path(place), writer(parts))
+            mark = f"<!-- {WRITTEN} -->\n" if name == "markdown" else ""
+            write(Path(place), mark + writer(parts))
     if target is not None:
         write_json(target, {**document(parts, code), **shard.told})
 

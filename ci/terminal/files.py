@@ -101,6 +101,30 @@ MAX_NESTING = 100  # the deepest lists and objects of a document
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+WRITTEN = "kraftcheck wrote this"  # in what may be taken for somebody's own file: it is written anew
+
+_OF_RESULTS = frozenset({
+    "", ".csv", ".dot", ".gv", ".htm", ".html", ".json", ".jsonl", ".log", ".mermaid", ".mmd", ".out", ".parquet",
+    ".png", ".prom", ".sarif", ".svg", ".txt", ".xml",
+})  # fmt: skip
+"""Endings of files that hold results; what has another one may have been written by somebody."""
+
+
+def _check_ours_or_none(path: Path) -> None:
+    """Refuse to replace a file that may be a source, and that no run wrote.
+
+    Raises:
+        Refusal: in one line; OSError where it cannot be read.
+    """
+    if path.suffix.lower() in _OF_RESULTS or not path.is_file() or not path.stat().st_size:
+        return
+    with path.open("rb") as stream:
+        if WRITTEN.encode() not in stream.read(4096):
+            raise Refusal(
+                f"cannot write {path}: kraftcheck did not write what is there; name another file, or remove that"
+            )
+
+
 def write(path: Path, text: str) -> None:
     """Write a file under a temporary name, then rename it.
 
@@ -111,6 +135,7 @@ def write(path: Path, text: str) -> None:
     """
     try:
         place = path.resolve() if path.is_symlink() else path
+        _check_ours_or_none(path)
         if place.exists() and not place.is_file() and not place.is_dir():
             place.write_text(text, encoding="utf-8")
         else:
@@ -161,6 +186,8 @@ def _refuse(path: Path, reason: str, cause: Exception | None = None) -> NoReturn
 def check_writable(target: str | None) -> None:
     """Refuse a file that cannot be written, before work is spent on what it shall hold; `-` and None pass.
 
+    So is one that somebody wrote: a source, in which no run has left its mark.
+
     Raises:
         Refusal: in one line.
     """
@@ -178,6 +205,7 @@ def check_writable(target: str | None) -> None:
     if place.exists() and not place.is_file():
         return  # a device or a pipe is written as it is
     try:
+        _check_ours_or_none(path)
         probe(place)
     except OSError as error:
         _refuse(path, error.strerror or str(error), error)

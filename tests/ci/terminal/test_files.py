@@ -18,6 +18,7 @@ from kraftcheck.ci.terminal import files as under_test
 from kraftcheck.ci.terminal.files import (
     JSON_WIDTH,
     MARK,
+    WRITTEN,
     check_local,
     check_results,
     check_writable,
@@ -424,6 +425,41 @@ def test_a_folder_that_takes_no_files_is_refused_first(name: str) -> None:
     """/proc, where even root makes nothing: one line, and nothing was traced, explored or printed."""
     place = place_of(name, "/proc")
     assert place in kraftcheck(*WORDS[name], place).refusal()
+
+
+@pytest.mark.parametrize("name", sorted({*WORDS} - {"simulate --plot"}))
+def test_what_somebody_wrote_is_not_replaced(name: str, tmp_path: Path) -> None:
+    """A source in the place of a file that a command shall write is refused before any work, and stays as it is."""
+    place = tmp_path / ("Panicker.tla" if name == "export --tla" else "model.py")
+    place.write_text("years of work")
+    assert str(place) in kraftcheck(*WORDS[name], place).refusal()
+    assert place.read_text() == "years of work"
+    assert names(tmp_path) == [place.name]
+
+
+SOURCES = ["a.tla", "a.cfg", "a.py", "a.als", "a.md", "a.TLA", "a.java", "a.toml", "a.org"]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_source_is_replaced_where_a_run_wrote_it(name: str, tmp_path: Path) -> None:
+    """A file of another kind than results is written anew where it bears the mark of a run, or is empty."""
+    place = tmp_path / name
+    place.write_text("mine")
+    with pytest.raises(Refusal, match=r"kraftcheck did not write what is there; name another file, or remove that"):
+        check_writable(str(place))
+    for ours in ("", f"# {WRITTEN} of a system"):
+        place.write_text(ours)
+        check_writable(str(place))
+
+
+def test_an_export_replaces_its_own_module_and_no_other(tmp_path: Path) -> None:
+    """A second export writes both files anew; where one of them is somebody's, neither is touched."""
+    module, configuration = tmp_path / "Clock.tla", tmp_path / "Clock.cfg"
+    assert [kraftcheck("export", "tests.toys:CLOCK", "--tla", module).code for _ in range(2)] == [0, 0]
+    written = module.read_text()
+    configuration.write_text("INIT Mine")
+    assert str(configuration) in kraftcheck("export", "tests.toys:CLOCK", "--tla", module, "--readable").refusal()
+    assert (module.read_text(), configuration.read_text()) == (written, "INIT Mine")
 
 
 @pytest.mark.parametrize("name", [name for name in WORDS if name.endswith(("--out", "--certificate", "--smt2"))])

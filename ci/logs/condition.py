@@ -20,7 +20,7 @@ from kraftcheck.model.records.fields import CODE
 from kraftcheck.model.records.records import Registration, ids
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs.history import NEVER, Since
-from kraftcheck.solvers.logs.recovery import Become, Prospect, Recovery
+from kraftcheck.solvers.logs.recovery import Become, Loss, Prospect, Recovery
 from kraftcheck.solvers.logs.whatif import PartitionKey, has_failed
 
 DOCUMENT_VERSION = 1  # version of the JSON document
@@ -50,7 +50,7 @@ def condition_at(path: Path, options: ReplayOptions) -> tuple[dict[str, Any], Co
 def worked_out(end: ClusterEnd) -> tuple[dict[str, Any], Condition]:
     """The condition at the end of a log that was read; raises Refusal where the controller resigns at any change."""
     try:
-        condition = Condition(end, Recovery(end.state.controller, end.holders, parse(end.rules)))
+        condition = Condition(end, Recovery(end.state.controller, end.holders, parse(end.rules), end.dead))
         return condition.document(), condition
     except Resignation as reason:
         raise Refusal(
@@ -68,7 +68,9 @@ class Condition:
 
     def document(self) -> dict[str, Any]:
         """Everything, as plain values."""
-        end, history, way = self.end, self.end.history, self.recovery.way_back()
+        end, history, image = self.end, self.end.history, self.end.state.controller.image
+        starting = [b for b, known in image.registrations.items() if self._word(known) == "starting"]
+        way = self.recovery.way_back(self._weigh, starting)
         places = {(place.topic_id, place.index): place for place in end.state.controller.places()}
         directories: dict[int, set[int]] = {}
         for place in places.values():
@@ -191,14 +193,26 @@ class Condition:
         left, offline = history.outside.get(key, {}).get(leader), history.offline.get(key)
         if left == NEVER:
             return {"without": "everything", "since": None}
-        if member or (left is not None and offline is not None and left >= offline):
+        led_last = p.last_known_elr.has(leader) or (left is not None and offline is not None and left >= offline)
+        if member or led_last:
             return {"without": "unflushed", "since": None}
         return {"without": "acknowledged since", "since": self._moment(left)}
+
+    def _weigh(self, key: PartitionKey, leader: int) -> Loss:
+        """How much is lost, of what `_loss` tells in words."""
+        loss, history = self._loss(key, leader), self.end.history
+        if loss["without"] == "acknowledged since" and loss["since"] is not None:
+            left, end = history.time(loss["since"]["offset"]), history.time(history.offline.get(key))
+            return 0, 0, 1 if left is None or end is None else max(1, end - left), 0
+        grave = ("everything", "acknowledged since", None, "unflushed")
+        return tuple(int(loss["without"] == kind) for kind in grave)
 
     def _word(self, known: Registration) -> str:
         """What a broker does, in a word; one that registered since it was fenced is starting."""
         if not known.fenced:
             return "shutting down" if known.in_controlled_shutdown else "live"
+        if known.id in self.end.dead:
+            return "lost"
         since = self.end.history.fenced.get(known.id)
         if known.id in self.end.summary.starting or (since is not None and known.epoch >= since):
             return "starting"
@@ -226,7 +240,7 @@ class Condition:
     def _silent(self) -> frozenset[int]:
         """The nodes that do not keep up with the quorum, or are no more, as far as that is known."""
         registered = self.end.state.controller.image.registrations.values()
-        return self.end.summary.silent | {b.id for b in registered if self._word(b) in ("fenced", "shut down")}
+        return self.end.summary.silent | {b.id for b in registered if self._word(b) in ("fenced", "shut down", "lost")}
 
     def _quorum_without(self, broker: int, silent: Set[int] = frozenset()) -> list[str]:
         """The voters of the quorum, where those besides some are no majority without a broker, which is one of them."""
@@ -241,6 +255,7 @@ class Condition:
     def _rolling(self, at: Become) -> Iterator[dict[str, Any]]:
         """Every broker, stopped and started again once all are back; last the one that may be the active controller."""
         node, at = self.end.state.controller.settings.node, {**at}
-        for broker in sorted(self.end.state.controller.image.registrations, key=lambda b: (str(b) == node, b)):
+        brokers = self.end.state.controller.image.registrations.keys() - self.end.dead
+        for broker in sorted(brokers, key=lambda b: (str(b) == node, b)):
             yield {"restart": broker, **self._stop(at, broker), "quorum": self._quorum_without(broker)}
             at.update(self.recovery.restarted(at, broker))

@@ -20,6 +20,7 @@ from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, Explanation,
 from kraftcheck.solvers.logs.explain.state import Batch, State
 from kraftcheck.solvers.logs.history import History
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
+from kraftcheck.solvers.logs.recovery import down
 from kraftcheck.solvers.logs.whatif import Holders, changed_brokers
 
 LEAST_EVENTS = 10_000  # so many events are remembered before those are forgotten that began nothing that lasts
@@ -35,6 +36,7 @@ class ClusterEnd:
     events: dict[int, str]  # what wrote the records that a reader asked about, in words, by their offsets
     summary: Summary  # what a replay says of the log
     rules: str  # the rule set
+    dead: frozenset[int] = frozenset()  # brokers that the operator says never come back
 
     @property
     def voters(self) -> frozenset[int]:
@@ -89,7 +91,16 @@ def log_end(
     rules = options.rules or writer_of(summary.state).preset
     if summary.described == IN_PART:  # partition 0 need not be shown, by which releases count the min ISR
         rules = without(rules, ("min-isr-from-first-partition",))
-    return ClusterEnd(summary.state, follower.holders, follower.history, follower.events, summary, rules)
+    dead = frozenset(options.lost)
+    for broker in dead:
+        known = summary.state.controller.registration(broker)
+        if known is None or known.is_active():
+            word = "is not registered" if known is None else "is live"
+            able = ", ".join(map(str, down(summary.state.controller))) or "none is"
+            raise Refusal(
+                f"--lost {broker}: the broker {word} at the end of {summary.name}; it takes one that is down: {able}"
+            )
+    return ClusterEnd(summary.state, follower.holders, follower.history, follower.events, summary, rules, dead)
 
 
 class _Follower:

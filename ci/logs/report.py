@@ -443,6 +443,7 @@ class ReplayOptions:
     allow_skipped: int = 0  # how many lines or batches may be undecodable
     grows: bool = False  # whether the log is being written, so that its last batch need not be whole yet
     anonymise: bool = False  # whether other names stand for those of the log
+    lost: tuple[int, ...] = ()  # brokers that never come back
 
     def skips(self) -> SkipCount:
         """A fresh count of what is passed over."""

@@ -42,6 +42,9 @@ FORMS = {
 """The requests that can be asked, and their words."""
 
 
+STEPS = ("start", "restart", "stop", "kill", "lose")  # what an operator does to a broker, and asks no controller for
+
+
 @frozen
 class RequestWords:
     """The words of a request."""
@@ -55,6 +58,9 @@ class RequestWords:
         """The words, told apart; raises Refusal for what is no request, and for a word that it does not take."""
         kind, *rest = words
         if kind not in FORMS:
+            if kind in STEPS:
+                told = "`kraftcheck status LOG` tells what follows it, and `ask LOG heartbeat BROKER` what is answered"
+                raise Refusal(f"{kind} is no request to the controller; {told} once the broker is back")
             raise Refusal(f"unknown request {kind!r}; {nearest(kind, FORMS)}")
         form = FORMS[kind]
         if not rest:

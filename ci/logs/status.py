@@ -36,6 +36,7 @@ PROSE = {"because", "leads again", "with loss", "until"}  # titles of columns of
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
 @click.option("--follow", "follows", is_flag=True, help="Go on: a line for each change of a controller's folder.")
+@shared.lost
 @shared.anonymise
 @click.option("--json", "target", metavar="FILE|-", help="Write everything as a JSON document.")
 @click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the numbers in Prometheus' text format.")
@@ -254,20 +255,7 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
         other = "more replicas in sync" if step["syncs"] else "what it has replicas of has no leader even then"
         follows = f"; go on once {goal}" if waits else ""
         yield f"  {number}. {what} {step['start']}: {'; '.join(texts) or other}{follows}"
-    early: dict[int, list[str]] = {}
-    for row in _of_state(found, "offline"):
-        for one in row["leads_again"] if any(not one["may_lose"] for one in row["leads_again"]) else ():
-            if one["may_lose"] and not one["unclean_election"] and one["start"] is not None:
-                early.setdefault(one["start"], []).append(_name(row))
-    for broker, names in early.items():
-        yield f"  if broker {broker} is back first, it is elected with loss: {_names(names, every)}"
-    hopeless = [
-        _name(row) for row in _of_state(found, "offline")
-        if all(one["may_lose"] for one in row["leads_again"])
-        and not _mendable(row, "on_failed_directory", "unregistered")
-    ]  # fmt: skip
-    if hopeless:
-        yield f"  nothing that is known brings these back without loss: {_names(hopeless, every)}"
+    yield from _with_loss(found, every)
     gone = [*_gone(found, every)]
     yield from gone
     live = {row["broker"] for row in found["brokers"] if row["state"] == "live"}
@@ -276,6 +264,31 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     if late := [*dict.fromkeys(name for row in found["brokers"] for name in (row["stop"] or {}).get("awaited", ()))]:
         yield f"  wait until replicas on live brokers are in sync: {_names(late, every)}"
     yield from _who_may_go(found, bool(live), bool(gone), every)
+
+
+def _with_loss(found: Row, every: bool) -> Iterator[str]:
+    """Who is elected with loss if it is back before the one that is to lead, and what no start brings back."""
+    planned = {name: step["start"] for step in found["way_back"] for name in step["leads"]}
+    early, hopeless, asked = dict[int, list[str]](), list[str](), list[str]()
+    for row in _of_state(found, "offline"):
+        name, ways = _name(row), row["leads_again"]
+        for one in ways:
+            by_return = one["start"] is not None and not one["unclean_election"]
+            if one["may_lose"] and by_return and one["start"] != planned.get(name):
+                early.setdefault(one["start"], []).append(name)
+        whole = any(not one["may_lose"] for one in ways) or _mendable(row, "on_failed_directory", "unregistered")
+        hopeless += [] if whole else [name]
+        asked += [name] if ways and not whole and all(one["unclean_election"] for one in ways) else []
+    for broker, names in early.items():
+        yield f"  if broker {broker} is back first, it is elected with loss: {_names(names, every)}"
+    if hopeless:
+        yield f"  nothing that is known brings these back without loss: {_names(hopeless, every)}"
+    if asked:
+        yield f"  only an unclean election gives these a leader, at the cost below: {_names(asked, every)}"
+    lost = {row["broker"] for row in found["brokers"] if row["state"] == "lost"}
+    for broker, names in sorted(_by_broker(found, "replicas").items()):
+        if broker in lost:
+            yield f"  broker {broker} is lost, and is a replica of {_names(names, every)}: reassign them to others"
 
 
 def _who_may_go(found: Row, any_live: bool, any_gone: bool, every: bool) -> Iterator[str]:
@@ -292,7 +305,7 @@ def _who_may_go(found: Row, any_live: bool, any_gone: bool, every: bool) -> Iter
     if found["rolling_restart"]:
         restarts = [str(row["restart"]) for row in found["rolling_restart"]]
         order = ", ".join(restarts) if len(restarts) <= SHOWN else _names(restarts, every)
-        all_back = " once all are back" if None in now.values() else ""
+        all_back = " once all are back" if any(now[row["restart"]] is None for row in found["rolling_restart"]) else ""
         yield f"  rolling restart{all_back}: {order}; before each, wait until every replica is in sync"
     even = [(row["restart"], _taken(row, every)) for row in found["rolling_restart"]]
     yield from _first([f"    even then, stopping {broker} {taken}" for broker, taken in even

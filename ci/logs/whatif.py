@@ -92,6 +92,7 @@ def _danger(row: Mapping[str, Any]) -> tuple[int, ...]:
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
 @click.option("--all", "every", is_flag=True, help="Name every partition that a line is about.")
+@shared.lost
 @shared.anonymise
 @click.option("--json", "target", metavar="FILE|-", help="Write the distances as a JSON document.")
 @click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the distances in Prometheus' text format.")
@@ -164,7 +165,7 @@ def distances_of(snapshot: Path, faults: int, options: ReplayOptions) -> Distanc
     """The distances at the end of a log or snapshot; raises Refusal for what cannot be read."""
     end = cluster_end(snapshot, options)
     try:
-        recovery = Recovery(end.state.controller, end.holders, parse(end.rules))
+        recovery = Recovery(end.state.controller, end.holders, parse(end.rules), end.dead)
         rows = [_without_quorum(row, end, faults) for row in recovery.distances(faults)]
         resigning = recovery.all_resigning()
     except Resignation as reason:

@@ -75,6 +75,9 @@ def _of_cores(text: str) -> Decorator:
 workers = _of_cores("Threads.")
 processes = _of_cores("Processes.")
 rows = _of_cores("Rows at once, each in a process; large ones one by one, with as many threads.")
+lost: Decorator = click.option(
+    "--lost", multiple=True, type=click.IntRange(0), metavar="BROKER", help="A broker that never comes back."
+)
 anonymise: Decorator = click.option(
     "--anonymise", is_flag=True, help="Rename topics, hosts, racks and directories, the same each time."
 )

@@ -6,10 +6,11 @@ one situation, and those that are alike but for the names of brokers and directo
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from operator import attrgetter
+from heapq import heappop, heappush
+from itertools import count
+from operator import attrgetter, sub
 from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
@@ -44,6 +45,13 @@ from kraftcheck.solvers.logs.whatif import (
 Move: TypeAlias = Callable[[FaultState, int, RuleSet], FaultState]
 Become: TypeAlias = Mapping[int, int]
 """Of each situation at the end of the log the number of the one that has become of it."""
+
+Loss: TypeAlias = tuple[int, ...]
+"""How much may be lost, the gravest kind first: all; since when is not known; for how long; what was not flushed."""
+NOTHING: Loss = (0, 0, 0, 0)
+Weigh: TypeAlias = Callable[[PartitionKey, int], Loss]  # what a partition may lose with a leader
+Losing: TypeAlias = Callable[[int, int], tuple[Loss, Loss]]
+"""Of a situation and what becomes of it with harm: what it loses beyond what it must, and all that it loses."""
 
 MOST_STEPS = 300_000
 """Steps of situations that the search for a shortest order takes, some seconds; beyond it an order may be longer."""
@@ -124,7 +132,8 @@ def resigns(state: FaultState, broker: int, rules: RuleSet) -> bool:
 
 def prospects(state: FaultState, rules: RuleSet) -> Iterator[Prospect]:
     """The ways in which a partition without leader gets one: by the controller's timer, a broker, or an election."""
-    for broker in (None, *(b for b in down(state.controller) if state.partition.replicas.has(b))):
+    able = (b for b in down(state.controller) if state.partition.replicas.has(b) and b not in state.dead)
+    for broker in (None, *able):
         if broker is None:
             after = settle(apply(state, lambda c: elect_unclean(c, rules).records, rules))
         else:
@@ -156,7 +165,7 @@ class WayBack:
 
     # in order; first until every partition leads that can, then until each takes acks=all, then the others
     steps: tuple[Started, ...]
-    shortest: bool  # whether no shorter order is as good
+    shortest: bool  # whether no shorter order loses as little
     after: Become  # the situations at its end, once every replica that may be in sync is
 
 
@@ -166,6 +175,7 @@ def _named(move: str, names: ShapeNames) -> str:
     return f"{names.to_ids.brokers[int(broker)]} {rest}"
 
 
+Trouble: TypeAlias = Callable[[FaultState], bool]
 OFFLINE, UNWRITABLE = attrgetter("offline"), attrgetter("unwritable")
 """Troubles of a partition: nobody leads it; it refuses acks=all."""
 
@@ -175,14 +185,18 @@ class Recovery:
 
     Args:
         controller: the state there.
+        dead: brokers that never come back.
 
     Attributes:
         now: of each partition the number of its situation there.
         until_writable: the starts until a situation takes acks=all.
     """
 
-    def __init__(self, controller: Controller, holders: Holders, rules: RuleSet) -> None:
-        self._controller, self._losses, self._rules = controller, holders.losses, rules
+    def __init__(
+        self, controller: Controller, holders: Holders, rules: RuleSet, dead: frozenset[int] = frozenset()
+    ) -> None:
+        self._controller, self._losses, self._rules, self._dead = controller, holders.losses, rules, dead
+        self._down = tuple(broker for broker in down(controller) if broker not in dead)
         self._shapes: list[FaultState] = []
         self._shape_numbers: dict[Key, int] = {}
         self._names: list[ShapeNames] = []
@@ -230,7 +244,7 @@ class Recovery:
 
     def all_resigning(self) -> dict[int, tuple[PartitionKey, ...]]:
         """Of each broker that is down, and whose return makes the controller resign, the partitions concerned."""
-        return {broker: keys for broker in down(self._controller) if (keys := self.resigning(broker))}
+        return {broker: keys for broker in self._down if (keys := self.resigning(broker))}
 
     def resigning(self, broker: int) -> tuple[PartitionKey, ...]:
         """The partitions whose change makes the controller resign as a broker registers anew, or is unfenced."""
@@ -242,7 +256,7 @@ class Recovery:
 
         Live replicas catch up first, so that it may be none at all.
         """
-        return self._search_one(self._caught_up(number), down(self._controller), lambda state: not state.unwritable)[0]
+        return self._search_one(self._caught_up(number), self._down, UNWRITABLE)[0]
 
     def _caught_up(self, number: int) -> int:
         """A situation once whoever may be in the ISR is."""
@@ -267,7 +281,7 @@ class Recovery:
         form, names = self.form_and_names(place, holders)
         shape = None if form is None else self._forms.get(form)
         if names is None or shape is None:
-            state = isolate(self._controller, place, self._rules, holders)
+            state = isolate(self._controller, place, self._rules, holders, self._dead)
             names = state.names()
             shape = self._shape_number(state.renamed(names.to_shape))
             self._forms.update({} if form is None else {form: shape})
@@ -294,6 +308,7 @@ class Recovery:
             *(configured_isr(c, topic_id, broker) for broker in ids(p.replicas)), names.numbers,
             c.min_isr(topic_id, place.index, self._rules.controller),
             c.unclean_election(topic_id, self._rules.partition),
+            frozenset(to_shape.broker_ids(self._dead.intersection(brokers))),
         )  # fmt: skip
         return form, names
 
@@ -325,7 +340,7 @@ class Recovery:
         """A single fault after which a situation refuses acks=all, in words; None where it survives each."""
         return self._fault(number, UNWRITABLE)
 
-    def _fault(self, number: int, is_bad: Callable[[FaultState], bool]) -> str | None:
+    def _fault(self, number: int, is_bad: Trouble) -> str | None:
         shape, names = self._shape_and_names(number)
         fault = next((name for name, after in self._faults(shape) if is_bad(after)), None)
         return None if fault is None else _named(fault, names)
@@ -404,21 +419,27 @@ class Recovery:
         """The partitions that are in these situations at the end of the log."""
         return tuple(sorted((key for number in numbers for key in self._places[number]), key=self._rank.__getitem__))
 
-    def way_back(self) -> WayBack:
-        """The order in which to start the brokers that are down: as few as can be until each partition leads."""
+    def way_back(self, weigh: Weigh = lambda key, leader: (0, 0, 0, 1), first: Collection[int] = ()) -> WayBack:
+        """The order in which to start the brokers that are down: as few as can be until each partition leads.
+
+        Args:
+            weigh: how much each loss counts: an order that loses less is better, however long.
+            first: who is started first, where nothing else tells.
+        """
         order, shortest, at, steps = list[int](), True, {**self.unchanged}, list[Started]()
-        for goal in (lambda state: not state.offline, lambda state: not state.unwritable, None):
-            waiting = [broker for broker in down(self._controller) if broker not in order]
-            found, proved = (waiting, True) if goal is None else self._order({*at.values()}, waiting, goal)
-            shortest = shortest and proved
-            for leads in (True, False) if goal is None else (False,):  # who leads, if with loss, before who follows
-                for broker in [broker for broker in found if broker not in order]:
-                    after = self._moves(at, start, broker)
-                    step = self._step(broker, at, after)
-                    if step.led or not leads:
-                        steps += [step] if any(at[number] != now for number, now in after.items()) else []
-                        order.append(broker)
-                        at.update(after)
+        for trouble, lossy in ((OFFLINE, False), (UNWRITABLE, False), (OFFLINE, True), (None, True)):
+            waiting = [broker for broker in self._down if broker not in order]
+            waiting.sort(key=lambda broker: broker not in first)
+            found = waiting
+            if trouble is not None:
+                found, proved = self._order(at, waiting, trouble, weigh, lossy)
+                shortest = shortest and proved
+            for broker in found:
+                after = self._moves(at, start, broker)
+                if any(at[number] != now for number, now in after.items()):
+                    steps.append(self._step(broker, at, after))
+                order.append(broker)
+                at.update(after)
         return WayBack(tuple(steps), shortest, {first: self._caught_up(number) for first, number in at.items()})
 
     @cached_property
@@ -434,58 +455,107 @@ class Recovery:
         return Started(broker, led, writable, harmed, syncs)
 
     def _order(
-        self, numbers: set[int], brokers: Sequence[int], goal: Callable[[FaultState], bool]
+        self, at: Become, brokers: Sequence[int], trouble: Trouble, weigh: Weigh, lossy: bool
     ) -> tuple[list[int], bool]:
-        """The fewest brokers, in order, whose start brings every situation to a goal that can be brought there.
+        """The fewest brokers, in order, whose start ends a trouble of every situation in which it can be ended.
 
-        No record is lost on the way; where there is no such order, or it is not found in time, one that starts each
-        time who helps most, and whether it is the shortest.
+        Of all situations as little is lost on the way as can be; where no such order is found in time, one that
+        starts each time who harms least, and then who helps most, and whether it is the shortest.
+
+        Args:
+            at: what has become of the situations so far.
+            lossy: whether it is ended where that is not possible without loss, too.
         """
-        single = {number: self._search_one(number, brokers, goal) for number in sorted(numbers)}
-        targets = tuple(number for number, (order, _) in single.items() if order)
-        found, _ = self._search(targets, brokers, goal)
+        keys: dict[int, list[PartitionKey]] = {}
+        for first, number in at.items():
+            keys.setdefault(number, []).extend(self._places[first])
+
+        def lost(number: int, after: int) -> tuple[Loss, Loss]:
+            names, leader = self._shape_and_names(after)[1], int(self.shape(after).partition.leader)
+            leader = names.to_ids.brokers.get(leader, NO_LEADER)
+            loss = _total(NOTHING, *(weigh(key, leader) for key in keys[number]))
+            return loss, loss
+
+        def beyond(number: int, after: int) -> tuple[Loss, Loss]:
+            _, loss = lost(number, after)
+            return tuple(map(sub, loss, least(number))), loss
+
+        least = cache(lambda number: self._search_one(number, brokers, OFFLINE, lost)[1])
+        single = {number: self._search_one(number, brokers, trouble, lost if lossy else None) for number in keys}
+        targets = tuple(number for number, (order, _, _) in single.items() if order)
+        watched = tuple(number for number in keys if number not in targets and OFFLINE(self.shape(number)))
+        found, _, _ = self._search(targets, brokers, trouble, beyond, watched)
         if found is not None:
-            return found, all(is_whole for _, is_whole in single.values())
-        order, waiting, at = [], list(brokers), {number: number for number in targets}
-        hosted = {broker: [n for n in targets if broker in self._replicas(n)] for broker in brokers}
-        while waiting and not all(goal(self.shape(number)) for number in at.values()):
-            broker = min(waiting, key=lambda b: (*self._cost([at[n] for n in hosted[b]], b, goal), b))
-            at |= {first: self._after(at[first], start, broker) for first in hosted[broker]}
+            return found, all(is_whole for _, _, is_whole in single.values())
+        return self._greedy(targets, watched, brokers, trouble, beyond), False
+
+    def _greedy(
+        self, targets: tuple[int, ...], watched: tuple[int, ...], brokers: Sequence[int], trouble: Trouble,
+        losing: Losing,
+    ) -> list[int]:  # fmt: skip
+        """An order that starts each time who harms least, and then who ends a trouble of most situations."""
+        order, waiting, at = [], list(brokers), {number: number for number in (*targets, *watched)}
+        hosted = {broker: [n for n in at if broker in self._replicas(n)] for broker in brokers}
+
+        def cost(broker: int) -> tuple[Loss, int]:
+            after = {number: self._after(at[number], start, broker) for number in hosted[broker]}
+            harmed = [losing(number, now)[0] for number, now in after.items() if self._harms(at[number], now)]
+            return _total(NOTHING, *harmed), sum(
+                trouble(self.shape(after[n])) - trouble(self.shape(at[n])) for n in after
+            )
+
+        while waiting and any(trouble(self.shape(at[number])) for number in targets):
+            broker = min(waiting, key=cost)
+            at |= {number: self._after(at[number], start, broker) for number in hosted[broker]}
             order.append(broker)
             waiting.remove(broker)
-        return order, False
-
-    def _cost(self, hosted: Sequence[int], broker: int, goal: Callable[[FaultState], bool]) -> tuple[int, int]:
-        """How many situations a start harms, and how many more it leaves short of the goal."""
-        after = [self._after(number, start, broker) for number in hosted]
-        short = [sum(not goal(self.shape(number)) for number in numbers) for numbers in (hosted, after)]
-        return sum(map(self._harms, hosted, after)), short[1] - short[0]
+        return order
 
     def _search_one(
-        self, number: int, brokers: Sequence[int], goal: Callable[[FaultState], bool]
-    ) -> tuple[list[int] | None, bool]:
+        self, number: int, brokers: Sequence[int], trouble: Trouble, losing: Losing | None = None
+    ) -> tuple[list[int] | None, Loss, bool]:
         """As `_search`, for one situation, among the brokers that it has replicas on."""
         replicas = self._replicas(number)
-        return self._search((number,), [broker for broker in brokers if broker in replicas], goal)
+        return self._search((number,), [broker for broker in brokers if broker in replicas], trouble, losing)
 
     def _search(
-        self, targets: tuple[int, ...], brokers: Sequence[int], goal: Callable[[FaultState], bool]
-    ) -> tuple[list[int] | None, bool]:
-        """The shortest order without harm that brings all of some situations to a goal; None where none is found.
+        self, targets: tuple[int, ...], brokers: Sequence[int], trouble: Trouble, losing: Losing | None = None,
+        watched: tuple[int, ...] = (),
+    ) -> tuple[list[int] | None, Loss, bool]:  # fmt: skip
+        """The order that ends a trouble of all of some situations; None where none is found.
 
-        The truth beside it: whether all orders were looked at, or as many as it took.
+        The one that loses least beyond what must be lost, then the shortest, then the one that loses least. Beside
+        it what it loses, and whether all orders were looked at, or as many as it took.
+
+        Args:
+            losing: of a loss how much it is; None allows none.
+            watched: situations that must lose no more than they must, either.
         """
-        queue, seen, budget = deque([(targets, list[int]())]), {targets}, MOST_STEPS
+        first, number, seen, budget = (*targets, *watched), count(), set[tuple[int, ...]](), MOST_STEPS
+        queue = [(NOTHING, 0, NOTHING, next(number), first, list[int]())]
         while queue:
-            at, order = queue.popleft()
-            if all(goal(self.shape(number)) for number in at):
-                return order, True
+            beyond, starts, lost, _, at, order = heappop(queue)
+            if not any(trouble(self.shape(one)) for one in at[: len(targets)]):
+                return order, lost, True
+            if at in seen:
+                continue
+            seen.add(at)
             for broker in brokers:
                 if budget <= 0:
-                    return None, False
-                after = tuple(self._after(number, start, broker) for number in at)
+                    return None, NOTHING, False
+                after = tuple(self._after(one, start, broker) for one in at)
                 budget -= len(at)
-                if after not in seen and not any(map(self._harms, at, after)):
-                    seen.add(after)
-                    queue.append((after, [*order, broker]))
-        return None, True
+                if after in seen:
+                    continue
+                harmed = [(one, now) for one, was, now in zip(first, at, after, strict=True) if self._harms(was, now)]
+                if losing is None and harmed:
+                    continue
+                more = [losing(one, now) for one, now in harmed] if losing is not None else []
+                paid = _total(beyond, *(one for one, _ in more)), starts + 1, _total(lost, *(one for _, one in more))
+                heappush(queue, (*paid, next(number), after, [*order, broker]))
+        return None, NOTHING, True
+
+
+def _total(*losses: Loss) -> Loss:
+    """The sum of losses."""
+    return tuple(map(sum, zip(*losses, strict=True)))

@@ -250,7 +250,7 @@ class FaultState:
     holders: frozenset[int]  # replicas that hold all acknowledged data
     rules: RuleSet = RIGHT  # of the release whose brokers they are
     configured: Mapping[int, int] = field(factory=dict)  # by broker the min ISR that it has as leader
-    dead: frozenset[int] = frozenset()  # brokers that have no directory left, and never come back
+    dead: frozenset[int] = frozenset()  # brokers that never come back, as one that has no directory left
     lost: bool = False  # whether acknowledged data are lost
 
     @cached_property
@@ -330,11 +330,15 @@ class BrokerMove:
     after: Callable[[], FaultState]
 
 
-def isolate(controller: Controller, place: Place, rules: RuleSet, holders: frozenset[int] | None = None) -> FaultState:
+def isolate(
+    controller: Controller, place: Place, rules: RuleSet, holders: frozenset[int] | None = None,
+    dead: frozenset[int] = frozenset(),
+) -> FaultState:  # fmt: skip
     """A partition with the brokers of its replicas, and with the configuration that counts for it.
 
     Args:
         holders: replicas that hold all acknowledged data; None takes those that a snapshot shows.
+        dead: brokers that never come back.
     """
     p = place.partition
     named = {*ids(p.replicas), *ids(p.last_known_elr)}  # a last known leader that was removed ends the controller
@@ -352,7 +356,7 @@ def isolate(controller: Controller, place: Place, rules: RuleSet, holders: froze
     if holders is None:
         holders = first_holders(p)
     configured = {broker: configured_isr(controller, place.topic_id, broker) for broker in ids(p.replicas)}
-    return settle(FaultState(reduced, holders, rules, configured))
+    return settle(FaultState(reduced, holders - dead, rules, configured, dead & named))
 
 
 def _index_of(controller: Controller, place: Place) -> ElrIndex:

@@ -122,6 +122,7 @@ def test_a_change_that_is_none_is_decided_by_nothing() -> None:
     ("request_", "told"),
     [
         ("elct loose-0", "unknown request 'elct'; did you mean elect?"),
+        ("start 2", "start is no request to the controller; `kraftcheck status LOG` tells what follows it, and "),
         ("elect", "elect takes TOPIC-N [type=preferred|unclean], or all [type=...]"),
         ("elect loose-7", "the log ends without a partition 'loose-7'; did you mean loose-1, loose-0"),
         ("elect loose-0 typ=unclean", "elect does not take 'typ=unclean'; it takes TOPIC-N"),

@@ -24,9 +24,9 @@ OUTAGE = TESTS / "snapshots" / "outage.txt"
 """The log that the runbook shows."""
 
 
-def cut(place: Path, before: int) -> Path:
-    """The dump of the captured cluster in trouble, up to the batch that begins at an offset."""
-    text = (TROUBLE / "decoded.txt").read_text(encoding="utf-8")
+def cut(place: Path, before: int, folder: Path = TROUBLE) -> Path:
+    """The dump of a captured cluster, that in trouble, up to the batch that begins at an offset."""
+    text = (folder / "decoded.txt").read_text(encoding="utf-8")
     path = place / f"{before}.txt"
     path.write_text(text[: text.index(f"baseOffset: {before} ")], encoding="utf-8")
     return path
@@ -227,6 +227,57 @@ def test_the_first_to_be_back_may_be_the_wrong_one(tmp_path: Path) -> None:
     asked = {name: [one["unclean_election"] for one in partition(document, name)["leads_again"]]
              for name in ("loose-0", "strict-0")}  # fmt: skip
     assert asked == {"loose-0": [False, False], "strict-0": [True, False]}
+
+
+@pytest.mark.parametrize("before", [138, 145])
+def test_where_a_loss_cannot_be_avoided_the_least_is_first(before: int, tmp_path: Path) -> None:
+    """Who lacks what it had not flushed is awaited before who lacks seconds of records, whose return is warned of."""
+    path = cut(tmp_path, before, ELR)
+    ran, document = kraftcheck("status", path), told(path)
+    row = partition(document, "clicks-1")
+    assert {one["start"]: one["without"] for one in row["leads_again"]} == {1: "acknowledged since", 2: "unflushed"}
+    assert [(step["start"], "clicks-1" in step["may_lose"]) for step in document["way_back"]] == [(2, True), (1, False)]
+    assert "  if broker 1 is back first, it is elected with loss: clicks-1\n" in ran.out
+
+
+@pytest.mark.parametrize(("led", "other"), [(1, 2), (2, 1)])
+def test_the_last_known_leader_of_a_paste_loses_least(led: int, other: int, tmp_path: Path) -> None:
+    """It had every record, and is started first, whichever its number: as a log tells of the same partition."""
+    path = tmp_path / "topics.txt"
+    path.write_text(
+        "Topic: t\tPartitionCount: 1\tReplicationFactor: 2\t"
+        "Configs: min.insync.replicas=1,unclean.leader.election.enable=true\n"
+        f"\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 2,1\tIsr: \tElr: \tLastKnownElr: {led}\n"
+    )
+    ran, document = kraftcheck("status", path), told(path)
+    ways = {one["start"]: one["without"] for one in partition(document, "t-0")["leads_again"]}
+    assert ways == {led: "unflushed", other: "acknowledged since"}
+    assert [step["start"] for step in document["way_back"]] == [led, other]
+    assert f"  if broker {other} is back first, it is elected with loss: t-0\n" in ran.out
+
+
+def test_a_lost_broker_is_in_no_plan(tmp_path: Path) -> None:
+    """With --lost nobody waits for a broker: elections that remain are named, and those that stay without leader."""
+    path = cut(tmp_path, 91)
+    ran, document = kraftcheck("status", path, "--lost", "2"), told(path, "--lost", "2")
+    assert [(step["start"], step["leads"]) for step in document["way_back"]] == [(1, [])]
+    assert partition(document, "alone-0")["leads_again"] == []
+    assert {one["start"] for one in partition(document, "strict-1")["leads_again"]} == {1}
+    assert [row["state"] for row in document["brokers"]] == ["live", "starting", "lost"]
+    assert [row["restart"] for row in document["rolling_restart"]] == [0, 1]
+    assert "  only an unclean election gives these a leader, at the cost below: strict-1\n" in ran.out
+    assert "  broker 2 is lost, and is a replica of strict-1, alone-0, " in ran.out
+    rows = kraftcheck("whatif", path, "--lost", "2", "--json", "-").document()["partitions"]
+    assert [row["faults_to_loss"] for row in rows if (row["topic"], row["partition"]) == ("alone", 0)] == [0]
+
+
+@pytest.mark.parametrize("command", ["status", "whatif"])
+@pytest.mark.parametrize(("broker", "word"), [("0", "live"), ("9", "not registered")])
+def test_who_is_not_down_is_not_lost(command: str, broker: str, word: str, tmp_path: Path) -> None:
+    """--lost takes a broker that is registered and down, and names those that are."""
+    ran = kraftcheck(command, cut(tmp_path, 91), "--lost", broker)
+    assert ran.code == 2
+    assert re.search(rf"--lost {broker}: the broker is {word} .* one that is down: 1, 2$", ran.err.strip())
 
 
 def test_who_refuses_producers_says_until_when(tmp_path: Path) -> None:

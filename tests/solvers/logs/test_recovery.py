@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.model.controller.brokers import fenced
@@ -88,14 +91,61 @@ def test_who_would_be_elected_with_loss_is_started_later(unclean: str) -> None:
 
 
 def test_an_order_that_loses_nothing_need_not_exist() -> None:
-    """Two topics want each other's outsider first: an order is given with its loss, and not called the shortest."""
+    """Two topics want each other's outsider first: one of the orders that lose least is given, with its loss."""
     config = {"unclean_leader_election_enable": "true", "min_insync_replicas": "1"}
     controller = with_topic(with_topic(cluster(3), "a", (0, 1), **config), "b", (0, 1), **config)
     controller = dead(controller, 0, 1)
     controller = changed(controller, "b", isr=(0,))
     way = recovery_of(controller, a={1}, b={0}).way_back()
-    assert not way.shortest
+    assert way.shortest
     assert [(step.broker, names(controller, step.harmed)) for step in way.steps] == [(0, ["a"]), (1, [])]
+
+
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_no_other_order_loses_less(data: st.DataObject) -> None:
+    """Where topics are led by whoever is back first, the order given loses as little as the best of all orders."""
+    config = {"unclean_leader_election_enable": "true", "min_insync_replicas": "1"}
+    controller, holders, weights = cluster(4), dict[str, set[int]](), dict[tuple[str, int], int]()
+    for name in "abc":
+        replicas = data.draw(st.permutations(range(3)))[: data.draw(st.integers(1, 3))]
+        controller = with_topic(controller, name, tuple(replicas), **config)
+        holders[name] = {data.draw(st.sampled_from(replicas))}
+        weights |= {(name, broker): data.draw(st.integers(1, 4)) for broker in range(3)}
+    controller = dead(controller, 0, 1, 2)
+    for name in "abc":
+        isr = tuple(holders[name]) if data.draw(st.booleans()) else ()  # without, each of its replicas loses something
+        controller = changed(controller, name, isr=isr, leader=-1)
+        holders[name] = set(isr)
+    found = recovery_of(controller, **holders)
+
+    def lost(brokers: Iterable[int]) -> int:
+        total, at = 0, {key: found.state(number) for key, number in found.now.items()}
+        for broker in brokers:
+            for key, state in at.items():
+                at[key] = recovery.start(state, broker, FIXED) if state.partition.replicas.has(broker) else state
+                if recovery.is_harmed(state, at[key]):
+                    total += weights[controller.topic(key[0]).name, int(at[key].partition.leader)]
+        return total
+
+    way = found.way_back(lambda key, leader: (0, 0, 0, weights[controller.topic(key[0]).name, leader]))
+    assert lost(order(way)) == min(map(lost, permutations(range(3))))
+    assert way.shortest
+
+
+@pytest.mark.parametrize("gone", [(0,), (1,), (0, 1)])
+def test_a_broker_that_never_comes_back_is_in_no_way(gone: tuple[int, ...]) -> None:
+    """No order, prospect or way of faults starts a broker that is lost; what it alone held is lost already."""
+    controller = dead(with_topic(cluster(4), "foo", (0, 1, 2), min_insync_replicas="1"), 2, 0, 1)
+    members = {(controller.topic_id("foo") or "", 0): frozenset({1})}
+    found = Recovery(controller, Holders(members), FIXED, frozenset(gone))
+    (number,) = found.now.values()
+    assert not {*order(found.way_back())} & {*gone}
+    assert {one.broker for one in found.prospects(number)} == {0, 1, 2} - {*gone}
+    (row,) = found.distances(2)
+    assert (row["faults_to_loss"] == 0) == (1 in gone)
+    ways = [move for kind in ("offline", "unwritable", "loss") for move in row[f"to_{kind}"] or ()]
+    assert not [move for move in ways for broker in gone if move == f"{broker} returns"]
 
 
 def test_an_order_that_was_not_searched_to_its_end_is_not_called_the_shortest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,9 @@ def _breach(system: str, found: SearchComparison, change: PromiseChange) -> Brea
     assert isinstance(change.b.verdict, Refuted)
     before, after = found.results
     trace, name, title = change.b.verdict.trace, f"{system}-{change.claim}", after.subject.title()
-    seen = with_other_rules(drawing(trace, after.program, title), trace, before.program, before.subject.rules or "")
+    release = before.subject.rules or ""
+    seen = with_other_rules(drawing(trace, after.program, title), trace, before.program, release)
+    seen = evolve(seen, sentence=f"{seen.sentence} ({release}: {change.words[0]})")
     try:
         if trace.loop is not None:
             raise Refusal("a run that never ends has no test")

@@ -9,13 +9,14 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from kraftcheck.model.language.layout import DomainError
-from kraftcheck.model.language.system import Action, Arrow, Legend, event
+from kraftcheck.model.language.system import Action, Arrow, Legend, Property, event
 from kraftcheck.model.visible import visible
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.traces.itf import ACTION, PICKS, TraceError, normal, spelled
 from kraftcheck.solvers.traces.render import (
+    StepMarks,
     call,
     event_text,
     fairness_texts,
@@ -106,11 +107,14 @@ class OtherRules:
 
     rules: str  # the rule set
     columns: tuple[StateColumn, ...]  # the states there, up to the first step that cannot be taken
-    divergence: int | None  # number of the first step that goes otherwise; None where none does
+    # number of the first step that leads elsewhere, reports or breaks something else; None where none does
+    divergence: int | None = None
     stopped: str = ""  # why the step after the last column cannot be taken; empty where every step can
     # the fields that begin otherwise there, with their values; they count as no divergence
     start: Mapping[str, str] = field(factory=dict)
     own: str = ""  # what the rules of the run are called beside it; empty where the title says it
+    is_judged: bool = True  # whether the columns say what fails there
+    texts: tuple[str, ...] = ()  # for each state of the run, how it is there
 
 
 def legend_of(program: Program) -> Legend:
@@ -136,8 +140,8 @@ def drawing(trace: Trace, program: Program, title: str) -> Drawing:
     """A trace as it is drawn."""
     legend = legend_of(program)
     lanes = legend.lanes(program.setting.bounds)
-    claim = next((claim for claim in program.claims if claim.id == trace.claim), None)
-    failing = {} if claim is None or claim.kind not in ("always", "step") else false_parts(claim, trace)
+    claim, found = _failing(program, trace)
+    failing = found or {}
     last = {len(trace.steps): trace.failing} if trace.failing else {}
     drawn = Drawing(
         title, trace.claim, "a state that is not quiescent has a successor" if claim is None else claim.sentence,
@@ -145,6 +149,12 @@ def drawing(trace: Trace, program: Program, title: str) -> Drawing:
         cycle=_cycle(trace),
     )  # fmt: skip
     return drawn if legend.strip else with_strip(drawn)
+
+
+def _failing(program: Program, trace: Trace) -> tuple[Property | None, StepMarks | None]:
+    """The promise of a trace, and its conjuncts that fail, by step; the latter None where no step decides it alone."""
+    claim = next((claim for claim in program.claims if claim.id == trace.claim), None)
+    return claim, None if claim is None or claim.kind not in ("always", "step") else false_parts(claim, trace)
 
 
 def with_strip(drawing: Drawing) -> Drawing:
@@ -255,24 +265,48 @@ def with_other_rules(drawing: Drawing, trace: Trace, other: Program, rules: str,
     """
     initial = nearest_initial(trace.initial, other)
     steps, stopped = _run(trace, initial, other)
-    return set_beside(drawing, columns(initial, steps, legend_of(other), drawing.lanes, {}), stopped, rules, own)
+    _, failing = _failing(other, evolve(trace, initial=initial, steps=tuple(steps)))
+    drawn = columns(initial, steps, legend_of(other), drawing.lanes, failing or {})
+    return set_beside(drawing, OtherRules(rules, drawn, stopped=stopped, own=own, is_judged=failing is not None))
 
 
-def set_beside(drawing: Drawing, drawn: tuple[StateColumn, ...], stopped: str, rules: str, own: str = "") -> Drawing:
-    """The drawing with the columns of the same actions under other rules beside it.
+def set_beside(drawing: Drawing, other: OtherRules) -> Drawing:
+    """The drawing with the same actions under other rules beside it, and where these go otherwise.
 
     Args:
-        drawn: the columns under the other rules, up to the first step that cannot be taken.
-        stopped: why it cannot; empty where every step can.
-        rules, own: their name; that of the run's own rules, where it is to stand beside them.
+        other: the columns there, up to the first step that cannot be taken, and why it cannot.
     """
-    differing = [_differing(ours, theirs) for ours, theirs in zip(drawing.columns, drawn, strict=False)]
-    divergence = next((number for number, names in enumerate(differing) if names - differing[0]), None)
-    if divergence is None and stopped:
-        divergence = len(drawn)
-    start = {name: text for name, text in drawn[0].state.items() if name in differing[0]}
-    beside = evolve(drawing, other=OtherRules(rules, drawn, divergence, stopped, start, own))
-    return beside if drawn[0].strip else with_strip(beside)
+    pairs = [*zip(drawing.columns, other.columns, strict=False)]
+    starts = _differing(*pairs[0])
+    reports = [(ours.event, ours.failing * other.is_judged) != (theirs.event, theirs.failing * other.is_judged)
+               for ours, theirs in pairs]  # fmt: skip
+    divergence = next((n for n, pair in enumerate(pairs) if _differing(*pair) - starts or reports[n]), None)
+    if divergence is None and other.stopped:
+        divergence = len(pairs)
+    start = {name: text for name, text in other.columns[0].state.items() if name in starts}
+    placed = evolve(other, divergence=divergence, start=start)
+    texts = tuple(_other_text(column, placed) for column in drawing.columns)
+    beside = evolve(drawing, other=evolve(placed, texts=texts))
+    return beside if other.columns[0].strip else with_strip(beside)
+
+
+def _other_text(ours: StateColumn, other: OtherRules) -> str:
+    """How a step of the run is under the other rules: what it reports and breaks there, besides the state."""
+    number, rules = ours.number, other.rules
+    if other.divergence is None or number < other.divergence:
+        start = ", ".join(f"{name} {text}" for name, text in other.start.items())
+        begun = f" (which starts with {start})" if start else ""
+        if ours.failing and not other.is_judged:
+            return f"the same states under {rules}{begun}, of which no step alone tells whether the promise fails there"
+        return f"the same under {rules}{begun}"
+    if number >= len(other.columns):
+        return f"cannot be taken under {rules} after step {len(other.columns) - 1}: {other.stopped}"
+    theirs = other.columns[number]
+    told = [theirs.event or "nothing is reported"] * (theirs.event != ours.event)
+    if other.is_judged:
+        told += [f"{part} does not fail" for part in ours.failing if part not in theirs.failing]
+        told += [f"{part} fails" for part in theirs.failing if part not in ours.failing]
+    return f"otherwise under {rules} since step {other.divergence}{'; there: ' * bool(told)}{'; '.join(told)}"
 
 
 def _differing(ours: StateColumn, theirs: StateColumn) -> set[str]:

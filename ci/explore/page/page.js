@@ -20,16 +20,6 @@ function row(cells, changed) {
 
 function fill(id, rows) { document.getElementById(id).replaceChildren(...rows); }
 
-function otherText(number) {
-  const other = drawing.other;
-  if (!other) return "";
-  const start = Object.entries(other.start).map(([name, value]) => `${name} ${value}`).join(", ");
-  const from = start ? ` (which starts with ${start})` : "";
-  if (other.divergence === null || number < other.divergence) return `the same under ${other.rules}${from}`;
-  if (number < other.columns.length) return `otherwise under ${other.rules} since step ${other.divergence}`;
-  return `cannot be taken under ${other.rules} after step ${other.columns.length - 1}: ${other.stopped}`;
-}
-
 function placeText() {
   const cycle = drawing.cycle;
   const place = `step ${current} of ${last}`;
@@ -64,7 +54,7 @@ function go(number, move, remember) {
   document.getElementById("action").textContent = `${column.number}  ${column.action}`;
   document.getElementById("event").textContent = column.event;
   document.getElementById("failing").textContent = column.failing.map((part) => `fails: ${part}`).join("; ");
-  document.getElementById("other").textContent = otherText(current);
+  document.getElementById("other").textContent = drawing.other ? drawing.other.texts[current] : "";
   const changes = column.changes.map((change) => row([change.name, change.before, "→", change.after], true));
   fill("changes", changes.length ? changes : [row(["nothing"], false)]);
   document.getElementById("place").textContent = placeText();

@@ -47,7 +47,6 @@ class Paths:
     """Paths of a program."""
 
     traced: Program  # the program
-    judged: bool = True  # whether columns say which properties fail
     legend: Legend = field(init=False)
     lanes: tuple[str, ...] = field(init=False)
     _lock: threading.RLock = field(factory=threading.RLock)
@@ -90,7 +89,7 @@ class Paths:
         return before[-1].take(instances[-1]) if instances else Session.begin(self.traced, start)
 
     def columns(self, sessions: Sequence[Session]) -> tuple[StateColumn, ...]:
-        """The columns of a path as they are drawn, where they are judged with every property that fails."""
+        """The columns of a path as they are drawn, with every property that fails."""
         with self._lock:
             return tuple(self._column(session, number) for number, session in enumerate(sessions))
 
@@ -99,7 +98,7 @@ class Paths:
         column = self._columns.get(place)
         if column is None:
             before = session.steps[-2].state if number > 1 else session.initial
-            failing = {min(number, 1): tuple(broken_of(session) if self.judged else ())}
+            failing = {min(number, 1): tuple(broken_of(session))}
             drawn = columns(before, session.steps[number - 1 :], self.legend, self.lanes, failing)
             column = evolve(drawn[-1], number=number)
         _remember(self._columns, place, column)
@@ -171,7 +170,7 @@ class Subjects:
             if rules not in self._others:
                 setting = self.chosen.setting
                 chosen = subject(self.chosen.name, setting.scope, setting.bounds, rules)
-                self._others[rules] = Other(chosen, Paths(program(chosen, compared=False), judged=False))
+                self._others[rules] = Other(chosen, Paths(program(chosen, compared=False)))
                 if len(self._others) > MOST_RULE_SETS:
                     del self._others[next(iter(self._others))]
             return self._others[rules]
@@ -233,7 +232,8 @@ def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, othe
     drawn = _drawing(subjects, sessions)
     if other is not None:
         followed, stopped = other.paths.follow(last.initial, last.steps)
-        drawn = set_beside(drawn, other.paths.columns(followed), stopped, other.chosen.rules or "")
+        beside = OtherRules(other.chosen.rules or "", other.paths.columns(followed), stopped=stopped)
+        drawn = set_beside(drawn, beside)
     column, shut = drawn.columns[at], folded(drawn, at)
     return {
         "start": last.start,
@@ -296,15 +296,7 @@ def _differing(other: str | None, value: str) -> str | None:
 
 
 def _other(other: OtherRules, at: int) -> dict[str, Any]:
-    reached = at < len(other.columns)
-    return {
-        "rules": other.rules,
-        "divergence": other.divergence,
-        "stopped": other.stopped,
-        "steps": len(other.columns) - 1,
-        "start": dict(other.start),
-        "reached": reached,
-    }
+    return {"rules": other.rules, "divergence": other.divergence, "text": other.texts[at]}
 
 
 def _actions(session: Session) -> list[dict[str, Any]]:

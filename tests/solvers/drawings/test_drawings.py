@@ -45,7 +45,7 @@ from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted, Trace, TraceStep
 from kraftcheck.solvers.traces.itf import TraceError
-from kraftcheck.solvers.traces.render import event_text
+from kraftcheck.solvers.traces.render import call, event_text, fields, show
 from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, TROUBLE, batches, json_lines, replayed
 from tests.shared.places import DOCS
 from tests.solvers.liveness.toys import LIFT
@@ -54,11 +54,11 @@ from tests.toys import TWO_PHASE
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def walk(system: System, rules: str | None, steps: tuple[tuple[str, dict[str, Any]], ...]) -> Trace:
-    """A run of named steps, as a trace."""
+def walk(system: System, rules: str | None, steps: tuple[tuple[str, dict[str, Any]], ...], start: int = 0) -> Trace:
+    """A run of named steps, as a trace, from an initial state by its number."""
     chosen = subject(system, None, {}, rules)
     actions = {action.name: action for action in chosen.system.actions(chosen.setting)}
-    initial = state = next(iter(chosen.system.initial(chosen.setting)))
+    initial = state = [*chosen.system.initial(chosen.setting)][start]
     layout, taken = Layout(chosen.system.layout(chosen.setting)), []
     for name, arguments in steps:
         outcome = actions[name].outcome(state, arguments)
@@ -199,6 +199,37 @@ def test_other_rules_go_otherwise_at_a_step() -> None:
     stopped = with_other_rules(picture, moved, program(subject("elections", "default", {}, "kafka-3.9")), "kafka-3.9")
     assert stopped.other is not None
     assert (stopped.other.divergence, stopped.other.stopped) == (1, "there is no action enable_elr")
+
+
+def test_other_rules_differ_in_what_a_step_reports_and_breaks() -> None:
+    """A step that leads to the same state goes otherwise where it reports or breaks something else, and says what."""
+    base, changed = "kafka-4.4.0", "kafka-4.4.0+no-bump-on-replica-removal"
+    release, own = (program(subject("elections", "default", {}, rules)) for rules in (base, changed))
+    (reassign,) = (kind for kind in own.kinds if kind.action.name == "reassign")
+    steps = tuple(("reassign", one) for one in reassign.instances if call("reassign", one) == "reassign(target=[0])")
+    starts = [show(fields(one)["replicas"]) for one in own.system.initial(own.setting)]
+    trace = evolve(
+        walk(ELECTIONS, changed, steps, starts.index("[0,1]")), claim="removal-bumps-leader-epoch", kind="step"
+    )
+    beside = with_other_rules(drawing(trace, own, ""), trace, release, base).other
+    assert beside is not None
+    assert beside.columns[1].state == drawing(trace, own, "").columns[1].state
+    assert beside.divergence == 1
+    said = f"{beside.columns[1].event}; removal-bumps-leader-epoch does not fail"
+    assert beside.texts == (f"the same under {base}", f"otherwise under {base} since step 1; there: {said}")
+    mended = with_other_rules(drawing(evolve(trace, failing=()), own, ""), trace, own, changed).other
+    assert mended is not None
+    assert mended.texts[1] == f"the same under {changed}"
+
+
+def test_other_rules_are_the_same_only_where_that_is_known() -> None:
+    """Of a promise that no step alone breaks, equal states are not said to break it under the other rules as well."""
+    traced = program(subject("elections", "default", {}, "kafka-4.0"))
+    trace = evolve(walk(ELECTIONS, "kafka-4.0", FENCED), claim="deadlock", failing=("broker 0",))
+    other = with_other_rules(drawing(trace, traced, ""), trace, traced, "kafka-4.0").other
+    assert other is not None
+    assert (other.divergence, other.texts[2]) == (None, "the same under kafka-4.0")
+    assert other.texts[3].startswith("the same states under kafka-4.0, of which no step alone tells")
 
 
 def test_svg_shows_what_the_drawing_has() -> None:

@@ -5,16 +5,6 @@ import { html } from "./element.js";
 import { forward, go, moveBy, moveTo, undo } from "./places.js";
 import { store, update } from "./store.js";
 
-function otherText(path) {
-  const { other, at } = path;
-  if (!other) return "";
-  const start = Object.entries(other.start).map(([name, value]) => `${name} ${value}`).join(", ");
-  const from = start ? ` (which starts with ${start})` : "";
-  if (other.divergence === null || at < other.divergence) return `the same under ${other.rules}${from}`;
-  if (other.reached) return `otherwise under ${other.rules} since step ${other.divergence}`;
-  return `cannot be taken under ${other.rules} after step ${other.steps}: ${other.stopped}`;
-}
-
 function mark(column, path) {
   if (column.broken.length) return `fails: ${column.broken.join(", ")}`;
   return path.other?.divergence === column.number ? `otherwise under ${path.other.rules}` : "";
@@ -68,7 +58,7 @@ export function hereLine() {
     <p><strong>${here.number} ${here.action}</strong> ${path.event}</p>
     ${here.broken.length > 0 && html`<p class="fails">fails: ${here.broken.join(", ")}</p>`}
     ${path.deadlock && html`<p class="fails">no action is enabled, and the state is not quiescent</p>`}
-    <p class="same">${otherText(path)}</p></div>`;
+    <p class="same">${path.other?.text ?? ""}</p></div>`;
 }
 
 export function pathView() {

@@ -100,12 +100,15 @@ def test_memory_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_rules_take_the_same_actions(server: Server) -> None:
     """The first step that goes otherwise is named, values that differ stand beside, and where it cannot be taken."""
     path = server.ask("path", steps=[[2], [2], [0, 0]], beside="base+overshoots")
-    assert (path["other"]["divergence"], path["other"]["reached"]) == (3, True)
+    assert path["other"]["divergence"] == 3
+    assert path["other"]["text"].startswith("otherwise under base+overshoots since step 3")
     assert [one["other"] for one in path["state"]] == ["2", None]
-    assert server.ask("path", steps=[[2]], beside="base+overshoots")["other"]["divergence"] is None
+    same = server.ask("path", steps=[[2]], beside="base+overshoots")["other"]
+    assert same == {"rules": "base+overshoots", "divergence": None, "text": "the same under base+overshoots"}
     stopped = server.ask("path", start=1, steps=[[0, 1]], beside="base+overshoots")["other"]
-    assert (stopped["divergence"], stopped["reached"]) == (1, False)
-    assert "floor = 5" in stopped["stopped"]
+    assert stopped["divergence"] == 1
+    assert stopped["text"].startswith("cannot be taken under base+overshoots after step 0: ")
+    assert "floor = 5" in stopped["text"]
 
 
 def test_a_neighbourhood_is_drawn_and_joined(server: Server) -> None:

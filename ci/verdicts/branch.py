@@ -71,11 +71,13 @@ FIRST, MORE = 4_000, 40_000
 SIZE = CheckSize(exhaustive=2, samples=20_000, seed=0)
 """The cases of the change builder: every one of up to two replicas, some of others."""
 
-ROUNDS = 3  # how many rounds of questions there are: a fuzz, single decisions, a longer fuzz
+ROUNDS = ("whole controllers", "single decisions", "more sequences of whole controllers")
+"""The rounds of questions: a fuzz, single decisions, a longer fuzz."""
+
 SCOPE = "tiny"  # the scope of the explored systems
 
-EXPLORED = (*SYSTEMS, "replication")
-"""The systems whose promises are asked: those that are put to the managers, and that of acknowledged records."""
+EXPLORED = ("elections", "replication", "directories", "kraft")
+"""The systems whose promises are asked, the least costly first."""
 
 BOUNDS: Mapping[str, Mapping[str, int]] = {"replication": {"reassignments": 1}}
 """What a system needs besides its scope to ask for every choice of the controller's that it reads."""
@@ -123,7 +125,7 @@ class _Asking:
             cases, rounds = cases + answer.cases, rounds + (not passed())
             if answer.differing:
                 return FullAnswer(cases, answer.differing, answer.witnesses)
-        return FullAnswer(cases, 0, []) if rounds == ROUNDS else None
+        return FullAnswer(cases, 0, []) if rounds == len(ROUNDS) else None
 
     def beside(self, rules: RuleSet) -> BesideRow | None:
         """What no rule is of, beside the release; None where the time is over."""
@@ -190,6 +192,8 @@ class _Outcome:
     untold: str = ""  # what nothing asked tells from the mend that the build is said to be; empty where it is told
     stale: str = ""  # what to do about sources that are newer than what is built; empty where none are
     beyond: tuple[str, ...] = ()  # the classes that do another thing, and are not of the place of the mend
+    left: tuple[str, ...] = ()  # the questions that the time did not suffice for
+    unexplored: tuple[str, ...] = ()  # the systems of EXPLORED that it did not suffice for, or not to the end
 
     @property
     def differs_beside(self) -> bool:
@@ -234,7 +238,26 @@ class _Outcome:
             "compared": {name: found.document() for name, found in self.compared.items()},
             "changed": sorted(self.changed), "not_asked": [asdict(one) for one in self.unrun],
             "unasked": [*self.unasked], "stale": self.stale, "beyond": list(self.beyond),
+            "left": [*self.all_left],
         }  # fmt: skip
+
+    @property
+    def all_left(self) -> tuple[str, ...]:
+        """All that was not asked, or not to the end: questions, and systems with their scopes."""
+        return *self.left, *map(_scope_text, self.unexplored)
+
+    def following(self, build: Build, base: str) -> Iterator[str]:
+        """What is left to explore, and the commands that do; nothing where all is."""
+        if self.naming is None:
+            return
+        if self.naming.name is None:
+            yield f"which promises its classes break, in {', '.join(SYSTEMS)}, is asked by this, or at a larger scope:"
+            yield f"  kraftcheck diff {base} {shlex.quote(f'kafka:{build}')} {EXPLORED[0]} --scope {SCOPE}"
+        elif self.unexplored:
+            yield f"not explored to the end: {', '.join(map(_scope_text, self.unexplored))}; these ask:"
+        for system in self.unexplored:
+            bounds = "".join(f" --{name} {value}" for name, value in BOUNDS.get(system, {}).items())
+            yield f"  kraftcheck diff {base} {self.naming.name} {system} --scope {SCOPE}{bounds}"
 
     def changes(self, build: Build) -> Iterator[str]:
         """What it changes, and what of that no question ran."""
@@ -426,7 +449,7 @@ def _answered(
             outcome, changed=changed, unrun=unrun, stale=build.stale, beyond=beyond, deciding=deciding,
             differing_classes=differing, unasked=build.unasked,
         )  # fmt: skip
-    for line in outcome.changes(build) if build.first else ():
+    for line in (*(outcome.changes(build) if build.first else ()), *outcome.following(build, base)):
         say([line])
     return outcome
 
@@ -440,7 +463,7 @@ def _outcome(
     quiet: bool,
 ) -> _Outcome:
     """Ask, name and explore, and show each as it is known."""
-    cases, witnesses, differing, rounds, beside, images = 0, list[Witness](), 0, 0, None, None
+    cases, witnesses, differing, rounds, beside, images, left = 0, list[Witness](), 0, 0, None, None, tuple[str, ...]()
     rules = parse(base)
     for number, (answer, text) in enumerate(asking.rounds(rules)):
         say(text)
@@ -449,36 +472,58 @@ def _outcome(
         if answer.ended:
             say(["its process ends or hangs again and again, so that it is asked no more"])
             break
-        is_own = number == 0 and bool(asking.build.first)
-        if is_own and (beside := asking.beside(rules)) is not None:
-            say(beside.lines(base.removeprefix("kafka-")))
-        if is_own and (images := asking.images(rules)) is not None:
-            say(_image_lines(images))
+        if number == 0 and asking.build.first:
+            if (beside := asking.beside(rules)) is not None:
+                say(beside.lines(base.removeprefix("kafka-")))
+            left += ("what no rule is of",) * passed()
+            if (images := asking.images(rules)) is not None:
+                say(_image_lines(images))
+            left += ("images of brokers",) * passed()
         if differing and number:
             break
-    complete = bool(differing) or rounds == ROUNDS
+    complete = bool(differing) or rounds == len(ROUNDS)
+    left += () if complete else ROUNDS[rounds:]
     if not differing:
         untold = wanted.untold(asking, None, ()) if wanted is not None and complete else ""
-        return _Outcome(cases, 0, None, {}, complete and untold is not None, beside, images, untold=untold or "")
+        complete = complete and untold is not None
+        return _Outcome(cases, 0, None, {}, complete, beside, images, untold=untold or "", left=left)
     naming = named(base, witnesses, asking.whole, None if wanted is None else wanted.name, within(120))
     say(naming.lines(asking.build))
     untold = "" if wanted is None else wanted.untold(asking, naming, witnesses)
-    compared = dict[str, SearchComparison]()
-    for system in EXPLORED if naming.name is not None else ():
-        if passed():
-            break
-        one, other = sides(base, naming.name or base, system, SCOPE, BOUNDS.get(system, {}))
-        if fingerprint(program(one)) != fingerprint(program(other)):
-            try:
-                compared[system] = compare(one, other, budget, functools.partial(run, quiet=quiet))
-            except Interrupted:
-                if not passed():
-                    raise
-                break
-            say(list(promise_lines(system, compared[system])))
+    compared, unexplored = ({}, ()) if naming.name is None else _explored(base, naming.name, budget, quiet, say)
     asked = tuple(dict.fromkeys(one.asked for one in witnesses))
     complete = complete and untold is not None and not passed()
-    return _Outcome(cases, differing, naming, compared, complete, beside, images, asked, untold=untold or "")
+    return _Outcome(cases, differing, naming, compared, complete, beside, images, asked, untold=untold or "", left=left,
+                    unexplored=unexplored)  # fmt: skip
+
+
+def _explored(
+    base: str, name: str, budget: SearchBudget, quiet: bool, say: Callable[[list[str]], None]
+) -> tuple[dict[str, SearchComparison], tuple[str, ...]]:
+    """By system the promises of both rule sets where a rule differs, and the systems not explored to the end."""
+    compared, left = dict[str, SearchComparison](), list[str]()
+    for system in EXPLORED:
+        if passed():
+            left.append(system)
+            continue
+        one, other = sides(base, name, system, SCOPE, BOUNDS.get(system, {}))
+        try:
+            if fingerprint(program(one)) == fingerprint(program(other)):
+                continue
+            compared[system] = compare(one, other, budget, functools.partial(run, quiet=quiet))
+        except Interrupted:
+            if not passed():
+                raise
+            left.append(system)
+            continue
+        left += [system] * bool(compared[system].undecided)
+        say(list(promise_lines(system, compared[system])))
+    return compared, tuple(left)
+
+
+def _scope_text(system: str) -> str:
+    """A system with the scope in which it is explored."""
+    return ", ".join((f"{system} {SCOPE}", *(f"{name} {value}" for name, value in BOUNDS.get(system, {}).items())))
 
 
 def _image_lines(row: TourRow) -> list[str]:
@@ -490,8 +535,8 @@ def _image_lines(row: TourRow) -> list[str]:
 def promise_lines(system: str, found: SearchComparison) -> Iterator[str]:
     """The promises of a system that are newly broken or newly kept, the former with their shortest run."""
     changes = [one for one in found.changes if one.kind]
-    scope = ", ".join((SCOPE, *(f"{name} {value}" for name, value in BOUNDS.get(system, {}).items())))
-    yield f"{system} {scope}: {'' if changes else 'no promise is newly broken or kept'}".rstrip(": ")
+    cut = "; not explored to the end" if found.undecided else ""
+    yield f"{_scope_text(system)}: {'' if changes else 'no promise is newly broken or kept'}".rstrip(": ") + cut
     for one in changes:
         kind = "newly broken" if one.kind == BROKEN else "newly kept"
         yield f"  {kind}: {one.claim} ({' -> '.join(one.words)}): {one.sentence}"
@@ -533,6 +578,8 @@ def _beside_words(outcome: _Outcome) -> str:
         said += f"; {outcome.beside.differing:,} answers beside the rules are not its release's"
     if outcome.images is not None and outcome.images.differing:
         said += f"; {outcome.images.differing:,} steps of images are not its release's"
+    if outcome.all_left and (outcome.cases or outcome.naming is not None):
+        said += f"; not asked to the end: {', '.join(outcome.all_left)}"
     if outcome.unasked:
         said += f"; not asked: {_first_of(outcome.unasked)}, which a controller does not stand on"
     if outcome.beyond:

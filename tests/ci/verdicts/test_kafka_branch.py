@@ -22,12 +22,19 @@ from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzProcess
 from kraftcheck.ci.conformance.kafka.jars import jars
 from kraftcheck.ci.conformance.kafka.naming import FullAnswer, Naming
 from kraftcheck.ci.conformance.kafka.places import METHODS
+from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
+from kraftcheck.ci.explore.diff import SearchComparison
 from kraftcheck.ci.explore.two_sides import mended
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts import branch
 from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from tests.ci.conformance.released import NEWEST, changed
 from tests.shared.commands import kraftcheck
+
+ORDER = branch.EXPLORED  # the systems whose promises are asked
 
 MEND = f"kafka-{NEWEST}-removed-replicas-stay-in-elr"  # the rule set of the classes `mended`
 
@@ -81,6 +88,8 @@ def test_a_change_without_a_name_is_no_pass(tmp_path: Path) -> None:
     assert (ran.code, document["exit_code"], document["naming"]["name"]) == (23, 23, None)
     assert document["differing"] > 0
     assert "is no rule set: " in ran.err
+    asking = f"  kraftcheck diff kafka-{NEWEST} kafka:{mutant} elections --scope tiny"
+    assert asking in ran.err.splitlines()[-4:-1]
     cases = list(ElementTree.parse(junit).iter("testcase"))
     assert all(case.find("error") is not None for case in cases)
     results = json.loads(sarif.read_text("utf-8"))["runs"][0]["results"]
@@ -294,6 +303,33 @@ def test_what_the_time_cuts_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ran = kraftcheck("branch", *words, *mends)
         said = "0 newly kept as far as it was asked" if name else "is none of the rule sets that were tried"
         assert (ran.code, said in ran.out.splitlines()[-1]) == (code, True)
+
+
+def test_a_system_that_is_not_explored_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each system has its turn at its scope, and one that the time cuts is named by lines, JSON and exit code."""
+    asked, name, build = list[str](), f"kafka-{NEWEST}+no-bump-on-replica-removal", Build(NEWEST, name="a/libs")
+
+    def compared(one: Subject, *others: object) -> SearchComparison:
+        asked.append(one.system.name)
+        if len(asked) == 2:
+            raise Interrupted
+        return SearchComparison((one, one), (), frozenset())
+
+    monkeypatch.setattr(branch, "EXPLORED", ORDER)
+    monkeypatch.setattr(branch, "compare", compared)
+    monkeypatch.setattr(branch, "passed", lambda: len(asked) == 2)
+    found, left = branch._explored(f"kafka-{NEWEST}", name, SearchBudget(), True, lambda lines: None)
+    assert ([*found], asked, left) == (["elections"], ["elections", "replication"], ORDER[1:])
+    assert {*ORDER} == {*SYSTEMS, "replication"}
+    outcome = branch._Outcome(9, 1, Naming(name, 9, 1, 1, 0, (), True), found, False, left=("images",), unexplored=left)
+    scopes = ("replication tiny, reassignments 1", "directories tiny", "kraft tiny")
+    assert outcome.document(build, 20)["left"] == ["images", *scopes]
+    code, last = branch._ended(outcome, f"kafka-{NEWEST}", None)
+    assert (code, last.endswith(f"; not asked to the end: {', '.join(('images', *scopes))}")) == (20, True)
+    first, *commands = outcome.following(build, f"kafka-{NEWEST}")
+    assert all(scope in first for scope in scopes)
+    assert commands[0] == f"  kraftcheck diff kafka-{NEWEST} {name} replication --scope tiny --reassignments 1"
+    assert [command.split(" ")[6] for command in commands] == [*left]
 
 
 def test_a_difference_counts_though_not_all_was_asked() -> None:

@@ -271,7 +271,8 @@ def prove(
     request = ProofRequest(system, scope, bounds_of(bounds), rules, added.invariants, names=added.names)
     chosen = request.subject()
     check_bounds(chosen.system, prove)
-    refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
+    if properties:
+        refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
     check_switches(chosen, theory)
     built = request.build()
     only = check_only(chosen.name, built, properties, added.names or added.invariants)

@@ -101,7 +101,7 @@ def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any])
         found = evolve(found, verdicts=_with_cases(request, subject, found.verdicts, flags))
     verdicts = tuple(_property_verdict(subject, claim, overdue(found.verdicts[claim])) for claim in claims)
     code = worst_exit_code(verdict.verdict for verdict in verdicts)
-    notes = (*not_judged_lines(chosen, flags["only"]), *map(cap_text, capped(subject.program)),
+    notes = (*not_judged_lines(chosen, subject, flags["only"]), *map(cap_text, capped(subject.program)),
              assurance.of_bounded([one.verdict for one in verdicts]))  # fmt: skip
     result = Result(
         chosen, "prove", verdicts, tuple(subject.claims), notes, code,
@@ -201,7 +201,7 @@ def _document(
             for verdict in verdicts
         ],
         "bounded_by": capped(subject.program),
-        "not_judged": [claim.id for claim in not_judged(chosen, flags["only"])],
+        "not_judged": [claim.id for claim in not_judged(chosen, subject, flags["only"])],
         "versions": {**report.versions(), "z3": z3.get_version_string()},
     }  # fmt: skip
 
@@ -375,15 +375,12 @@ def compare_certificate(request: ProofRequest, of: Theory, folder: Path, seed: i
     sys.exit(EXIT_DISAGREEMENT if found else NOT_DECIDED if otherwise else 0)
 
 
-OTHERS = ", --bmc K looks for lassos of at most K steps, and --property NAME proves another one here"
-"""What to do about liveness in proofs."""
-
-
 def buildable(request: ProofRequest, only: Sequence[str], for_lassos: bool = False) -> Theory:
-    """The theory of a request for proofs: only where lassos are looked for may properties be about fair behaviours."""
+    """The theory of a request for proofs: about fair behaviours only where lassos are looked for."""
     if for_lassos:
         return traced(request.subject(), functools.partial(theory, use_liveness=True))
-    refuse_liveness(request.subject(), "prove judges", only, OTHERS)
+    if only:
+        refuse_liveness(request.subject(), "prove judges", only, ", and --bmc K looks for lassos of at most K steps")
     return request.build()
 
 

@@ -65,6 +65,7 @@ class ProofAnswer:
     second: str | None = None  # the solver that answered every query too, if one did
     # how many states were explored beside it, with which bounds, and whether all there are
     searched: tuple[str, ...] = ()
+    refuted_lemmas: Mapping[str, int] = field(factory=dict)  # steps to where one is false that is not asked for
 
     def result(self) -> Result:
         """The record of which every report is made."""
@@ -80,8 +81,22 @@ class ProofAnswer:
     def notes(self) -> list[str]:
         """What is said of a proof beside its verdicts."""
         solver = self.effort.solver
-        lines_ = [*summary(self.proof, self.seconds, solver), *not_judged_lines(self.subject, self.only)]
+        lines_ = [
+            *summary(self.proof, self.seconds, solver),
+            *self._lemmas(),
+            *not_judged_lines(self.subject, self.proof.theory, self.only),
+        ]
         return [*lines_, assurance_line(self.proof, solver, self.second)]
+
+    def _lemmas(self) -> Iterator[str]:
+        """What is said of lemmas that nobody asked for: false ones, and those without which a claim is not proven."""
+        proof = self.proof
+        for name, steps in self.refuted_lemmas.items():
+            number = f"{steps} step{'s' * (steps != 1)}"
+            yield f"{name}, a lemma, is refuted in {number}, so nothing may rest on it: --property {name} shows how"
+        if not all(map(proof.inductive, proof.targets)):
+            fallen = proof.theory.lemmas.intersection(proof.unproven).difference(proof.targets, self.refuted_lemmas)
+            yield from (f"{name}, a lemma, is not proven: --property {name} shows why" for name in sorted(fallen))
 
 
 def print_proof(screen: Screen, answer: ProofAnswer, flags: Mapping[str, Any]) -> None:
@@ -105,18 +120,20 @@ def print_proof(screen: Screen, answer: ProofAnswer, flags: Mapping[str, Any]) -
         screen.plain(line)
 
 
-def not_judged(subject: Subject, only: Sequence[str]) -> list[Property]:
-    """The properties that proofs say nothing of, unless others were asked for by name."""
-    claims = () if only else subject.system.properties(subject.setting)
-    return [claim for claim in claims if claim.kind not in ("always", "step", *LIVENESS)]
+def not_judged(subject: Subject, judged_: Theory, only: Sequence[str]) -> list[Property]:
+    """The properties that a theory has not, unless others were asked for by name."""
+    claims, ids = () if only else subject.system.properties(subject.setting), {claim.id for claim in judged_.claims}
+    return [claim for claim in claims if claim.id not in ids]
 
 
-def not_judged_lines(subject: Subject, only: Sequence[str]) -> list[str]:
+def not_judged_lines(subject: Subject, judged_: Theory, only: Sequence[str]) -> list[str]:
     """A line about them, if there are any."""
-    claims = not_judged(subject, only)
-    named = [claim.id for claim in claims if claim.kind == "recovers"]
-    goals = len(claims) - len(named)
-    parts = [f"{', '.join(named)} (recovers)"] * bool(named) + [f"{goals} goal{'s' * (goals > 1)}"] * bool(goals)
+    claims = not_judged(subject, judged_, only)
+    by_name = [(word, [claim.id for claim in claims if claim.kind in kinds])
+               for word, kinds in (("recovers", ("recovers",)), ("liveness", LIVENESS))]  # fmt: skip
+    goals = len(claims) - sum(len(ids) for _, ids in by_name)
+    parts = [f"{', '.join(ids)} ({word})" for word, ids in by_name if ids]
+    parts += [f"{goals} goal{'s' * (goals > 1)}"] * bool(goals)
     return [f"not judged by proofs: {' and '.join(parts)}; `kraftcheck explore` judges them"] if parts else []
 
 
@@ -192,8 +209,15 @@ def summary(proof: Proof, seconds: float, solver: str) -> list[str]:
     text += [cap_text(path) for path in proof.bounded() if path not in proof.faults()]
     text += [f"incomplete: {leaves_text([path])}" for path in proof.faults()]
     text += [f"{claim} rests on {', '.join(names)}, proven too" for claim, names in supports(proof).items()]
-    text += [f"lemma that no proof uses: {name}" for name in proof.idle_lemmas()]
+    whole = all(map(proof.inductive, proof.targets))
+    text += [f"lemma that no proof uses: {name}" for name in proof.idle_lemmas() if whole]
     return text
+
+
+def refuted_lemmas(proof: Proof, evidence: SearchEvidence) -> dict[str, int]:
+    """For each lemma that is no target, and that a search refutes, the steps to where it is false."""
+    found = {name: evidence.refutation(name) for name in sorted(proof.theory.lemmas.difference(proof.targets))}
+    return {name: len(refuted[0].trace.steps) for name, refuted in found.items() if refuted is not None}
 
 
 def supports(proof: Proof) -> dict[str, list[str]]:
@@ -232,8 +256,9 @@ def document(answer: ProofAnswer, code: int) -> dict[str, Any]:
         "bounded_by": proof.bounded(),
         "undeclared": proof.faults(),
         "idle_lemmas": proof.idle_lemmas(),
+        "refuted_lemmas": dict(answer.refuted_lemmas),
         "searched": list(answer.searched),
-        "not_judged": [claim.id for claim in not_judged(subject, answer.only)],
+        "not_judged": [claim.id for claim in not_judged(subject, proof.theory, answer.only)],
         "versions": {**report.versions(), "z3": z3.get_version_string(), **_others(effort.solver, answer.second)},
     }
 
@@ -449,7 +474,7 @@ def check_only(name: str, subject_: Theory, only: Sequence[str], invariants: Seq
     """The ids to judge, those of expressions too; refuses ids that are no claim, and a theory without claims."""
     claims = [claim.id for claim in subject_.claims]
     if not claims:
-        raise Refusal(f"{name} has no claim to prove: prove judges neither goals nor `recovers`; "
+        raise Refusal(f"{name} has no claim to prove: prove judges neither goals, `recovers` nor liveness; "
                       "give it one of `always` or `step`, or ask `kraftcheck explore`")  # fmt: skip
     for id_ in only:
         if id_ not in claims:
@@ -489,6 +514,7 @@ class ProofQuestion:
         return ProofAnswer(
             chosen, proof, tuple(timely), seconds, self.effort, tuple(self.only), self.workers,
             searched=tuple(("the first " if one.cut else "all ") + sized(one) for one in evidence.searches),
+            refuted_lemmas=refuted_lemmas(proof, evidence),
         )  # fmt: skip
 
     def _explore(self, traced: Program, most: int) -> Exploration:

@@ -463,18 +463,34 @@ def test_reports_have_the_cycle(tmp_path: Path) -> None:
     assert last.endswith("fair: WF(ring): not enabled in states 0, 1, 3")
 
 
-@pytest.mark.parametrize("words", [("prove",), ("prove", "--k", "2"), ("prove", "--pdr"), ("explain",)])
-def test_proofs_and_mutants_refuse_liveness(words: tuple[str, ...]) -> None:
-    """Induction, Spacer and `explain` name the properties that they do not judge, and who does."""
-    told = kraftcheck(words[0], NAME, *words[1:]).refusal()
+@pytest.mark.parametrize(
+    "words", [("--property", "top"), ("--property", "top", "--k", "2"), ("--property", "top", "--pdr")]
+)
+def test_proofs_refuse_liveness_that_is_named(words: tuple[str, ...]) -> None:
+    """Induction and Spacer name the property that they are asked for and do not judge, and who does."""
+    assert (
+        "prove judges no liveness (top); `kraftcheck explore` does"
+        in kraftcheck("prove", NAME, "--property", "top", *words).refusal()
+    )
+    with pytest.raises(kc.Refusal, match=r"prove judges no liveness \(top\)"):
+        kc.prove(LIFT, properties=["top", "in-house"])
+
+
+def test_mutants_refuse_liveness() -> None:
+    """`explain` names the properties that it does not judge, and who does."""
+    told = kraftcheck("explain", NAME).refusal()
     assert "no liveness (top, bell, up, back, rung, attic, inside); `kraftcheck explore` does" in told
 
 
-def test_proofs_of_other_properties_go_on() -> None:
-    """A property that is named and no liveness is proven as ever."""
-    kc.prove(LIFT, properties=["in-house"]).assert_holds()
-    with pytest.raises(kc.Refusal, match="prove judges no liveness"):
-        kc.prove(LIFT)
+@pytest.mark.parametrize("words", [(), ("--k", "2"), ("--pdr",)])
+def test_proofs_skip_liveness_and_say_so(words: tuple[str, ...]) -> None:
+    """Other properties are proven, and the ids of those about whole runs are said, as goals are; --bmc judges them."""
+    skipped = ["top", "bell", "up", "back", "rung", "attic", "inside"]
+    ran = kraftcheck("prove", NAME, *words, "--quiet")
+    assert ran.code == 0
+    assert f"not judged by proofs: {', '.join(skipped)} (liveness); `kraftcheck explore` judges them" in ran.out
+    assert [name for name in kc.prove(LIFT).document["not_judged"] if name in skipped] == skipped
+    assert "not judged" not in kraftcheck("prove", NAME, "--bmc", "1", "--quiet").out
 
 
 def test_walks_leave_liveness_unknown() -> None:

@@ -388,3 +388,45 @@ def test_few_participants_show_what_many_would_only_late() -> None:
     assert (many.setting["brokers"], many.setting["replication"]) == (3, 3)
     assert ProofRequest("elections", "default", {"brokers": 3}, "fixed").of_few() is None
     assert ProofRequest("elections", "default", {}, "fixed").of_few() is None
+
+
+LIES = {
+    "low": kc.always("low", "the hand is low", lambda s: s.hand <= 0),
+    "late": kc.always("late", "the hand is not at the end", lambda s: s.hand != 3),
+    "idle": kc.always("idle", "the hand is a number", lambda s: s.hand >= 0),
+}
+"""A lemma that a step refutes, one that is true and does not follow from itself, and one that is proven."""
+
+
+@frozen
+class Hand:
+    """A hand."""
+
+    hand: kc.Word
+
+
+def lying(*lemmas: str) -> kc.System:
+    """A hand that goes to and fro between 0 and 1; from 2 it would go on to 4."""
+    return kc.System(
+        "lying", "a hand", layout=Hand(kc.ints(0, 4)), initial=[Hand(0)],
+        actions=[kc.Action("tick", lambda s: Hand(kc.choose(s.hand == 0, 1, kc.choose(s.hand == 2, 3, kc.choose(
+            s.hand == 1, 0, 4)))))],
+        properties=[kc.always("ends", "the hand never ends", lambda s: s.hand != 4)],
+        lemmas=[LIES[name] for name in lemmas],
+    )  # fmt: skip
+
+
+def test_a_false_lemma_is_named_where_another_claim_is_asked_for() -> None:
+    """A refuted lemma, and one that fell with it, are named beside the claim that is not proven; others are not."""
+    result = kc.prove(lying("low", "late", "idle"), properties=["ends"])
+    assert result.document["refuted_lemmas"] == {"low": 1}
+    said = [note for note in str(result).splitlines() if "lemma" in note]
+    assert said == ["low, a lemma, is refuted in 1 step, so nothing may rest on it: --property low shows how",
+                    "late, a lemma, is not proven: --property late shows why"]  # fmt: skip
+
+
+def test_lemmas_that_are_asked_for_are_judged() -> None:
+    """A lemma that is asked for has a verdict, and no line besides."""
+    result = kc.prove(lying("low"), properties=["ends", "low"])
+    assert (result.document["refuted_lemmas"], [n for n in str(result).splitlines() if "a lemma" in n]) == ({}, [])
+    assert type(result.verdict("low")) is kc.Refuted

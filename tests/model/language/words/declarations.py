@@ -82,7 +82,7 @@ LEFT, REFUSED = "not judged", "refused"
 
 _SAFETY = (SEARCHED, SEARCHED, WALKED, WALKED)
 _GOALS = (GOAL, LEFT, GOAL, GOAL)
-_LIVENESS = (SEARCHED, REFUSED, LEFT, REFUSED)
+_LIVENESS = (SEARCHED, LEFT, LEFT, REFUSED)
 
 JUDGED: Mapping[str, tuple[str, str, str, str]] = {
     "always": _SAFETY, "step": _SAFETY, "refines": _SAFETY, "sometimes": _GOALS, "happens": _GOALS,

@@ -192,9 +192,17 @@ def _print_counterexamples(screen: Screen, proof: Proof, judgements: Sequence[Cl
         else:
             screen.plain("  the state it starts from is one that the proven invariants allow:")
             screen.plain("\n".join(lines(cti.step)).replace("initial state", "some state", 1))
+            screen.plain(f"  {_next_step(judgement, proof.theory.endless)}")
     if len(broken) > number:
         others = ", ".join(judgement.verdict.claim for judgement in broken[number:])
         screen.plain(f"\nalso with a counterexample (--traces {len(broken)} shows all): {others}")
+
+
+def _next_step(judgement: ClaimJudgement, endless: bool) -> str:
+    """The next step of somebody whose claim has a counterexample to induction that refutes nothing."""
+    lemma = "`lemmas=` of the system, an invariant that the state breaks"
+    searched = judgement.verdict.kind == "always" and not endless
+    return f"to exclude the state add a lemma: {lemma}" + "; or let --pdr search one" * searched
 
 
 def summary(proof: Proof, seconds: float, solver: str) -> list[str]:

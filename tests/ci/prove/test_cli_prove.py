@@ -22,6 +22,7 @@ from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.verdicts import NOT_DECIDED, UNREACHABLE, ClaimJudgement, judge
 from tests.shared.any_number import ABORTED, COMMITTED, TWO_PHASE
 from tests.shared.commands import kraftcheck
+from tests.toys import Place
 
 TINY = ("prove", "elections", "--scope", "tiny", "--quiet", "--workers", "1")
 
@@ -191,6 +192,25 @@ def test_the_command_prints_the_step() -> None:
     assert ran.code == 22
     assert "consistent: counterexample to induction with managers 2, unreachable (not among all 56 states" in ran.text
     assert "aborted: {} -> {" in ran.text
+    assert "to exclude the state add a lemma: `lemmas=` of the system" in ran.text
+    assert "--pdr" not in ran.text
+
+
+STRIDES = kc.System(
+    name="strides", summary="a step of two, from 0 to 6 and back",
+    layout=Place(kc.ints(0, 7)), initial=[Place(0)],
+    actions=[kc.Action("stride", lambda s: Place(kc.choose(s.node >= 6, s.node - 6, s.node + 2)))],
+    properties=[kc.always("never-5", "five is never reached", lambda s: s.node != 5)],
+)  # fmt: skip
+
+
+def test_what_is_not_inductive_has_a_next_step() -> None:
+    """Beside the state that nothing reaches `prove` names what excludes it: with `--pdr` the claim holds."""
+    line = ("prove", f"{__name__}:STRIDES", "--quiet")
+    ran = kraftcheck(*line, "--workers", "1")
+    assert ran.code == 22
+    assert "; or let --pdr search one" in ran.text
+    assert kraftcheck(*line, "--pdr").code == 0
 
 
 FOUR = evolve(

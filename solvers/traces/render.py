@@ -15,6 +15,7 @@ from kraftcheck.solvers.program.verdict import DEADLOCK, FairnessShown, Loop, Tr
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm, confirm_lasso, successor
 
 INDENT = "      "
+DEADLOCKED = "no action is enabled, and the state is not quiescent (quiescent= of the system says which may rest)"
 
 
 class BrokenTrace(ValueError):
@@ -176,7 +177,7 @@ def lines(trace: Trace, full: bool = False, marks: Mapping[int, Sequence[str]] |
     if trace.loop is not None:
         text += cycle_lines(trace, trace.loop)
     if trace.kind == DEADLOCK:
-        text.append(f"{INDENT}no action is enabled, and the state is not quiescent")
+        text.append(f"{INDENT}{DEADLOCKED}")
     return text
 
 

@@ -4,11 +4,18 @@ What draws needs the package hypothesis, which comes with the extra `test`. `doc
 """
 
 from kraftcheck.ci.testing.judging import assert_holds, integers, machine
-from kraftcheck.solvers.hypothesis.machine import LeavesDomainError, SystemMachine, Violation, run
+from kraftcheck.solvers.hypothesis.machine import (
+    DiffersError,
+    LeavesDomainError,
+    NotJudgedWarning,
+    SystemMachine,
+    Violation,
+    run,
+)
 from kraftcheck.solvers.hypothesis.strategies import arguments, moves, reachable, states, values
 from kraftcheck.solvers.hypothesis.tally import Tally, VacuousRun
 
 __all__ = [
-    "LeavesDomainError", "SystemMachine", "Tally", "VacuousRun", "Violation", "arguments", "assert_holds", "integers",
-    "machine", "moves", "reachable", "run", "states", "values",
+    "DiffersError", "LeavesDomainError", "NotJudgedWarning", "SystemMachine", "Tally", "VacuousRun", "Violation",
+    "arguments", "assert_holds", "integers", "machine", "moves", "reachable", "run", "states", "values",
 ]  # fmt: skip

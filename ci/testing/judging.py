@@ -36,7 +36,7 @@ from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.hypothesis.machine import LeavesDomainError, SystemMachine, Violation, run
+from kraftcheck.solvers.hypothesis.machine import Implementation, LeavesDomainError, SystemMachine, Violation, run
 from kraftcheck.solvers.hypothesis.machine import machine as machine_of
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.program.fingerprint import fingerprint
@@ -274,7 +274,8 @@ def assert_holds(system: str | System, *, out: str | os.PathLike[str] | None = N
 
 def machine(
     system: str | System, *, scope: str | None = None, rules: str | None = None, starts: Sequence[Any] = (),
-    weights: Mapping[str, int] | None = None, tally: Tally | None = None, name: str | None = None, **bounds: int,
+    weights: Mapping[str, int] | None = None, tally: Tally | None = None, name: str | None = None,
+    implementation: Implementation | None = None, **bounds: int,
 ) -> type[SystemMachine]:  # fmt: skip
     """A Hypothesis machine of a system: its `TestCase` is a test, and `run` runs it and sees that it shows something.
 
@@ -285,6 +286,8 @@ def machine(
         weights: how often to prefer an action, by name; 1 where it is not named.
         tally: what has to occur; every action and every goal by default.
         name: of the class, as failures show it.
+        implementation: a class or function of the state that a run begins in. What it gives is called with each `Step`
+            to take it too, and raises where it then differs; nothing by default.
         bounds: single bounds by name, with `_` for `-`; they may be larger than a search takes them.
 
     Raises:
@@ -292,7 +295,7 @@ def machine(
         ValueError: for liveness properties, which no finite run judges, and for a start outside its domains.
     """
     engine = integers(system, scope=scope, rules=rules, **bounds)
-    return machine_of(engine, starts, weights, tally, name)
+    return machine_of(engine, starts, weights, tally, name, implementation)
 
 
 def integers(system: str | System, *, scope: str | None = None, rules: str | None = None, **bounds: int) -> Integers:

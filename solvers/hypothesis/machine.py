@@ -11,6 +11,7 @@ of the actions (swarm testing: Groce et al., ISSTA 2012) as long as one of them
 is enabled. Every `always` and `step` property is checked after every step, and
 a state in which nothing is enabled must be quiescent. Safety only is checked: of liveness no finite run says anything,
 so a system with liveness properties is refused. Nor does a run say anything of `recovers`, of which a warning says so.
+What implements the system may follow each run, and is compared with it.
 
 A failing run is shortened on ints (`solvers.reference.interpreter`); Hypothesis knows draws only, and shrinks nothing.
 """
@@ -19,15 +20,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from hypothesis import Phase, core, note, seed, settings
+from hypothesis import HealthCheck, Phase, core, note, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from kraftcheck.model.language.system import LIVENESS
+from kraftcheck.model.language.system import LIVENESS, Step
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.reference.interpreter import (
@@ -63,31 +65,59 @@ class Violation(AssertionError):
         super().__init__("\n".join([f"{broken.claim} does not hold", *lines(self.trace)]))
 
 
-class LeavesDomainError(AssertionError):
+Implementation = Callable[[Any], Callable[[Step], None]]
+"""What is made of the state that a run begins in, and is then called with each step, to take it too and to compare."""
+
+
+class NotJudgedWarning(UserWarning):
+    """Of properties that runs say nothing of."""
+
+
+class FaultyRun(AssertionError):
+    """A run whose last step is at fault, but for what the properties say."""
+
+    def __init__(self, start: Any, transitions: Sequence[Transition], message: str, claim: str) -> None:
+        self.start, self.transitions = start, tuple(transitions)
+        trace = Trace(start, tuple(transition.trace_step() for transition in self.transitions), claim, "always")
+        super().__init__("\n".join([message, *lines(trace)]))
+
+
+class LeavesDomainError(FaultyRun):
     """A run whose last step takes a field out of its domain where no cap is declared."""
 
     def __init__(self, start: Any, transitions: Sequence[Transition], fault: str) -> None:
-        self.start, self.transitions = start, tuple(transitions)
-        step = self.transitions[-1].step
-        message = f"{fault} after {call(step.action, step.arguments)}: widen it, declare its cap, or mend the rules"
-        trace = Trace(start, tuple(transition.trace_step() for transition in self.transitions), "domains", "always")
-        super().__init__("\n".join([message, *lines(trace)]))
+        message = f"{fault} after {_last(transitions)}: widen it, declare its cap, or mend the rules"
+        super().__init__(start, transitions, message, "domains")
+
+
+class DiffersError(FaultyRun):
+    """A run whose last step an implementation takes in another way; its cause is what the implementation raised."""
+
+    def __init__(self, start: Any, transitions: Sequence[Transition], fault: str) -> None:
+        after = f"after {_last(transitions)}" if transitions else "at the start"
+        super().__init__(start, transitions, f"the implementation differs {after}: {fault}", "implementation")
+
+
+def _last(transitions: Sequence[Transition]) -> str:
+    return call(transitions[-1].step.action, transitions[-1].step.arguments)
 
 
 class SystemMachine(RuleBasedStateMachine):
     """One example: a run of a system from one of its starts.
 
     Attributes:
-        engine, starts, tally: set by `machine`.
+        engine, starts, tally, implementation: set by `machine`.
         pool: the actions, each as often as it weighs.
         start, state: the state it began in, and the present one; None before the first step.
         transitions: the steps so far.
+        follow: what the implementation does with a step.
     """
 
     engine: ClassVar[Integers]
     starts: ClassVar[tuple[Any, ...]]
     tally: ClassVar[Tally]
     pool: ClassVar[tuple[int, ...]]
+    implementation: ClassVar[tuple[Implementation, ...]]  # none, or one
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,13 +125,14 @@ class SystemMachine(RuleBasedStateMachine):
         self.state: Any = None
         self.swarm: frozenset[int] = frozenset()
         self.transitions: list[Transition] = []
+        self.follow: tuple[Callable[[Step], None], ...] = ()
 
     @initialize(start=CHOICES, omitted=CHOICES)
     def begin(self, start: int, omitted: int) -> None:
         """Draw the initial state, and the actions that this example does without: each with probability 1/2."""
         omitted_bits = omitted * SPREAD >> 24
         self.swarm = frozenset(kind for kind in range(len(self.engine.actions)) if not omitted_bits >> kind % 40 & 1)
-        self.start = self.state = self.starts[start % len(self.starts)]
+        self.begin_at(self.starts[start % len(self.starts)])
         self.tally.examples += 1
         self.tally.add_goals(self.engine.reached_goals(self.state, None))
 
@@ -112,17 +143,14 @@ class SystemMachine(RuleBasedStateMachine):
         if move is None:
             self._fail(self.engine.deadlock(self.state))
             return
-        transition = self.engine.take(self.state, move)
-        note(call(transition.step.action, transition.step.arguments))
-        field_cut = self.engine.field_outside(transition.step.after)
+        note(call(self.engine.actions[move.action].name, self.engine.arguments(move)))
+        field_cut = self.take(move)
         if field_cut is not None:
-            self._check_domain(transition)
             self.tally.cut[field_cut] += 1
             return
-        self.transitions.append(transition)
-        self.state = transition.step.after
-        self.tally.add_action(transition.step.action)
-        self.tally.add_goals(self.engine.reached_goals(self.state, transition.step))
+        step = self.transitions[-1].step
+        self.tally.add_action(step.action)
+        self.tally.add_goals(self.engine.reached_goals(self.state, step))
 
     @invariant()
     def keeps_its_properties(self) -> None:
@@ -139,14 +167,54 @@ class SystemMachine(RuleBasedStateMachine):
         enabled = (self.engine.first_enabled(self.state, kind, row) for kind in preferred)
         return next((move for move in enabled if move is not None), None)
 
-    def _check_domain(self, transition: Transition) -> None:
-        fault = self.engine.domain_fault(transition.step.after)
-        if fault is not None:
-            raise LeavesDomainError(self.start, [*self.transitions, transition], fault)
+    def begin_at(self, start: Any) -> None:
+        """Begin in a state, and let the implementation do so."""
+        self.start = self.state = start
+        with self._compared():
+            self.follow = tuple(make(start) for make in self.implementation)
+        for follow in self.follow:
+            if not callable(follow):
+                raise TypeError(
+                    f"the implementation is {follow!r}, which cannot be called with a step; give it __call__"
+                )
+
+    def take(self, move: Move) -> str | None:
+        """Take a step; the field by which a cap cuts it, None where it is taken.
+
+        Raises:
+            LeavesDomainError, DiffersError: where the step is at fault.
+        """
+        transition = self.engine.take(self.state, move)
+        field_cut = self.engine.field_outside(transition.step.after)
+        if field_cut is not None:
+            fault = self.engine.domain_fault(transition.step.after)
+            if fault is not None:
+                raise LeavesDomainError(self.start, [*self.transitions, transition], fault)
+            return field_cut
+        self.transitions.append(transition)
+        self.state = transition.step.after
+        for follow in self.follow:
+            with self._compared():
+                _check_silent(follow(transition.step))
+        return None
+
+    @contextlib.contextmanager
+    def _compared(self) -> Iterator[None]:
+        """Raise whatever the implementation raises as a difference."""
+        try:
+            yield
+        except Exception as error:
+            raise DiffersError(self.start, self.transitions, f"{type(error).__name__}: {error}") from error
 
     def _fail(self, broken: BrokenProperty | None) -> None:
         if broken is not None:
             raise Violation(self.start, self.transitions, broken)
+
+
+def _check_silent(answer: object) -> None:
+    """Refuse an answer: a comparison that is returned, and a coroutine that nobody awaits, would compare nothing."""
+    if answer is not None:
+        raise TypeError(f"it returned {answer!r}; assert what must be equal, and return nothing")
 
 
 def demanded(*engines: Integers) -> Tally:
@@ -162,6 +230,7 @@ def machine(
     weights: Mapping[str, int] | None = None,
     tally: Tally | None = None,
     name: str | None = None,
+    implementation: Implementation | None = None,
 ) -> type[SystemMachine]:
     """The machine of a system at a setting.
 
@@ -170,6 +239,7 @@ def machine(
         weights: how often to prefer an action, by name; 1 where it is not named.
         tally: what counts, shared by machines that are run together; one that demands every action and goal by default.
         name: of the class, as failures show it.
+        implementation: what follows each run, and is compared with it; nothing by default.
 
     Raises:
         ValueError: when a start is outside the domains of the setting, where no rule need make sense; when the system
@@ -177,14 +247,12 @@ def machine(
     """
     if unjudged := [claim.id for claim in engine.of_kind("recovers")]:
         names = ", ".join(unjudged)
-        warnings.warn(
-            f"{engine.system.name}: not judged by machines: {names} (recovers); `kraftcheck explore` judges it",
-            stacklevel=2,
-        )
+        text = f"{engine.system.name}: not judged by machines: {names} (recovers); `kraftcheck explore` judges it"
+        warnings.warn(f"{text}; filter {NotJudgedWarning.__name__} to go without", NotJudgedWarning, _callers_level())
     live = [claim.id for claim in engine.of_kind(*LIVENESS)]
     if live:
         raise ValueError(f"{engine.system.name}: machines check safety only; leave the liveness out: {', '.join(live)}")
-    weight_of, begins = weights or {}, tuple(starts) or engine.initial
+    weight_of, begins = weights or {}, tuple(map(engine.layout.named, starts or engine.initial))
     for state in begins:
         stray = engine.field_outside(state)
         if stray is not None:
@@ -195,6 +263,7 @@ def machine(
         "starts": begins,
         "tally": tally or demanded(engine),
         "pool": tuple(pool),
+        "implementation": () if implementation is None else (implementation,),
         "__doc__": SystemMachine.__doc__,
         "__module__": __name__,
     }
@@ -202,6 +271,14 @@ def machine(
     made = type(title, (SystemMachine,), body)
     _shorten_in_tests(made)
     return made
+
+
+def _callers_level() -> int:
+    """The `stacklevel` of the first caller that is not of this package: who asked for the machine."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("kraftcheck."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _shorten_in_tests(made: type[SystemMachine]) -> None:
@@ -218,8 +295,12 @@ def _shorten_in_tests(made: type[SystemMachine]) -> None:
 
 
 def unshrunk(chosen: settings) -> settings:
-    """Settings without the phases in which Hypothesis runs a failing example again and again."""
-    return settings(chosen, phases=[phase for phase in chosen.phases if phase not in (Phase.shrink, Phase.explain)])
+    """Settings without the phases in which Hypothesis runs a failing example again and again, nor limits of time.
+
+    Time is left alone as Hypothesis leaves it for state machines whose settings nobody chose.
+    """
+    phases = [phase for phase in chosen.phases if phase not in (Phase.shrink, Phase.explain)]
+    return settings(chosen, phases=phases, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @contextlib.contextmanager
@@ -231,34 +312,33 @@ def shortened(machine_class: type[SystemMachine]) -> Iterator[None]:
         moves = [transition.move for transition in violation.transitions]
         short = shrink(machine_class.engine, violation.start, moves, violation.broken.claim, machine_class.starts)
         raise Violation(short.start, short.transitions, short.broken) from violation
-    except LeavesDomainError as error:
-        raise _without_detours(machine_class.engine, error) from error
+    except FaultyRun as error:
+        least = _without_detours(machine_class, error)
+        raise least from (least.__cause__ or error)
 
 
-def _without_detours(engine: Integers, error: LeavesDomainError) -> LeavesDomainError:
-    """The fault after fewer steps: each is left out, the last first, where the rest still leaves its domain."""
+def _without_detours(machine_class: type[SystemMachine], error: FaultyRun) -> FaultyRun:
+    """The fault after fewer steps: each is left out, the last first, where the rest still is at the same fault."""
     best, at = error, len(error.transitions) - 2
     while at >= 0:
         moves = [transition.move for transition in best.transitions]
-        shorter = _fault_of(engine, best.start, moves[:at] + moves[at + 1 :])
-        if shorter is not None:
+        shorter = _fault_of(machine_class, best.start, moves[:at] + moves[at + 1 :])
+        if shorter is not None and type(shorter) is type(error):
             best, at = shorter, min(at, len(shorter.transitions) - 1)
         at -= 1
     return best
 
 
-def _fault_of(engine: Integers, start: Any, moves: Sequence[Move]) -> LeavesDomainError | None:
+def _fault_of(machine_class: type[SystemMachine], start: Any, moves: Sequence[Move]) -> FaultyRun | None:
     """The first fault of a run of those moves that are enabled; a step that a cap cuts is not taken."""
-    state, taken = start, list[Transition]()
-    for move in moves:
-        if not engine.is_enabled(state, move):
-            continue
-        transition = engine.take(state, move)
-        fault = engine.domain_fault(transition.step.after)
-        if fault is not None:
-            return LeavesDomainError(start, [*taken, transition], fault)
-        if engine.field_outside(transition.step.after) is None:
-            taken, state = [*taken, transition], transition.step.after
+    example = machine_class()
+    try:
+        example.begin_at(start)
+        for move in moves:
+            if example.engine.is_enabled(example.state, move):
+                example.take(move)
+    except FaultyRun as fault:
+        return fault
     return None
 
 
@@ -285,6 +365,7 @@ def run(*machines: type[SystemMachine], chosen: settings | None = None, rounds: 
     Raises:
         Violation: when a property is broken; `solvers.reference.interpreter` has shortened the run.
         LeavesDomainError: when a step leaves a domain where no cap is declared; without steps that it does not need.
+        DiffersError: when an implementation takes a step in another way; likewise.
         VacuousRun: when an action or a goal never occurred.
     """
     for number in range(rounds):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,11 +15,15 @@ from hypothesis import Phase, core, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
+from kraftcheck import testing
 from kraftcheck.model.language.layout import Layout, LayoutError, Range
-from kraftcheck.model.language.system import Action, ScopeError
+from kraftcheck.model.language.system import Action, ScopeError, Step
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.hypothesis.machine import (
+    DiffersError,
+    Implementation,
     LeavesDomainError,
+    NotJudgedWarning,
     SystemMachine,
     Violation,
     demanded,
@@ -242,9 +247,97 @@ def test_shuffled_orders_are_fair(count: int) -> None:
 
 
 def test_what_machines_do_not_judge_is_said() -> None:
-    """A machine of a system with `recovers` claims warns of them by name; one without has no warning."""
-    with pytest.warns(UserWarning, match="^valve: not judged by machines: opens"):
-        machine(Integers(VALVE, VALVE.setting()))
+    """A machine of a system with `recovers` claims warns of them by name, at the line that asked for it."""
+    with pytest.warns(NotJudgedWarning, match="^valve: not judged by machines: opens") as told:
+        testing.machine(VALVE)
+    assert [one.filename for one in told] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert machine(Integers(CLOCK, CLOCK.setting())).__name__ == "ClockMachine"
+
+
+class Walker:
+    """What implements the digraph, but that it stays where an edge leads to node 4."""
+
+    def __init__(self, start: Place) -> None:
+        self.node = start.node
+
+    def __call__(self, step: Step) -> None:
+        target = step.after.node
+        self.node = target if target != 4 else self.node
+        assert self.node == target, "at another node"
+
+
+def differing(implementation: Implementation) -> DiffersError:
+    """How an implementation is found to differ from the digraph, which breaks no property here."""
+    silent = evolve(DIGRAPH, properties=())
+    made = testing.machine(silent, tally=Tally(), implementation=implementation)
+    with pytest.raises(DiffersError) as raised:
+        run(made, chosen=SHORT)
+    return raised.value
+
+
+def test_an_implementation_that_differs_is_found() -> None:
+    """It takes each step of a run, what it raises is told, and no step of the run can be left out."""
+    found = differing(Walker)
+    nodes = [one.step.after.node for one in found.transitions]
+    assert nodes[-1] == 4
+    assert 4 not in nodes[:-1]
+    assert len(set(nodes)) == len(nodes)
+    assert re.match(r"the implementation differs after follow\(.*\): AssertionError: at another node\n", str(found))
+    assert isinstance(found.__cause__, AssertionError)
+
+
+def test_an_implementation_that_agrees_is_asked_of_every_step() -> None:
+    """One that does what the model does is called with each step of each example, and nothing fails."""
+    told: list[Step] = []
+    made = machine(Integers(CLOCK, CLOCK.setting()), implementation=lambda start: told.append)
+    run(made, chosen=SHORT)
+    assert len(told) == counted(made) > 100
+
+
+def refusing(start: Place) -> Any:
+    """An implementation that cannot begin."""
+    raise OSError("no room")
+
+
+def resting(step: Step) -> Iterator[None]:
+    """What compares nothing as it is called: it is a generator."""
+    yield
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("implementation", "fault"),
+    [
+        (lambda start: lambda step: step.after.node == 4, "it returned False; assert what must be equal"),
+        (refusing, "the implementation differs at the start: OSError: no room"),
+        (lambda start: resting, "it returned <generator"),
+    ],
+    ids=["a comparison", "at the start", "a generator"],
+)
+def test_an_implementation_that_compares_nothing_does_not_pass(implementation: Implementation, fault: str) -> None:
+    """What is returned instead of asserted is refused, and so is one that cannot begin."""
+    assert fault in str(differing(implementation))
+
+
+def test_an_implementation_that_takes_no_step_is_refused() -> None:
+    """What a machine makes of the first state has to be called with steps."""
+    made = machine(Integers(CLOCK, CLOCK.setting()), implementation=lambda start: start)
+    with pytest.raises(TypeError, match=r"the implementation is .* cannot be called with a step"):
+        run(made, chosen=SHORT)
+
+
+def test_nothing_is_shown_as_none() -> None:
+    """A field that stands for nothing in the initial state, written as a plain int, is `none` in a run's trace."""
+    led = evolve(DIGRAPH, layout=Place(Range(-1, 5, none=-1)), initial=[Place(-1)],
+                 actions=[Action("lead", lambda state: Place(5))])  # fmt: skip
+    with pytest.raises(Violation, match=r"\n +node = none\n.*\n +node: none -> 5"):
+        run(machine(Integers(led, led.setting()), tally=Tally()), chosen=SHORT)
+
+
+def test_slowness_alone_fails_no_run() -> None:
+    """Settings that say nothing of time fail no machine whose steps are slow, as Hypothesis has it for its own."""
+    made = machine(Integers(CLOCK, CLOCK.setting()), implementation=lambda start: lambda step: time.sleep(0.3))
+    run(made, chosen=settings(max_examples=1, stateful_step_count=2), rounds=20)
+    assert counted(made) > 0

@@ -469,6 +469,10 @@ def _fairness(given: Given[Fairness]) -> Answers[Fairness]:
     return listed("fairness", given)
 
 
+def _bounds(given: Iterable[Bound]) -> tuple[Bound, ...]:
+    return tuple(given)
+
+
 def _layout(given: Any) -> Callable[[Setting], Any]:
     return given if callable(given) else lambda setting: given
 
@@ -502,7 +506,7 @@ class System:
     layout: Callable[[Setting], Any] = field(converter=_layout)
     properties: Callable[[Setting], Sequence[Property]] = field(converter=_properties, default=lambda setting: ())
     scopes: Mapping[str, Mapping[str, int]] = field(factory=lambda: {"default": {}})
-    bounds: tuple[Bound, ...] = ()
+    bounds: tuple[Bound, ...] = field(converter=_bounds, default=())
     quiescent: Callable[[Any], Truth] | None = None
     within: Callable[[Any], Truth | Conjuncts] | None = None
     lemmas: Callable[[Setting], Sequence[Property]] = field(converter=_properties, default=lambda setting: ())

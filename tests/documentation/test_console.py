@@ -98,3 +98,15 @@ def test_a_page_that_shows_something_else_fails(tmp_path: Path) -> None:
     wrong = Command(shown.line, (*shown.shown[:-1], "nothing is refuted (exit 0)"), nightly=False)
     with pytest.raises(AssertionError):
         check("README.md", [wrong], tmp_path)
+
+
+def test_the_types_of_the_first_system_are_checked(tmp_path: Path) -> None:
+    """`mypy --strict` finds nothing in the files of the tutorial, and something in a call with another state."""
+    for file, text in files_of(TEXTS["docs/tutorial/a-system-of-your-own.md"]).items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", "cache"]
+    good = subprocess.run([*mypy, "."], cwd=tmp_path, capture_output=True, text=True)
+    assert good.returncode == 0, good.stdout
+    (tmp_path / "wrong.py").write_text("from lease import fence\nfence(3, 0)\n", encoding="utf-8")
+    wrong = subprocess.run([*mypy, "wrong.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert 'Argument 1 to "fence" has incompatible type "int"; expected "Lease"' in wrong.stdout

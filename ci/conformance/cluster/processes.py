@@ -433,10 +433,14 @@ class KafkaCluster:
     def records_of(self, kind: str) -> Iterator[dict[str, Any]]:
         """The fields of every record of one type in the metadata log, in order; the cluster may be running."""
         folder = self.metadata(self.layout.controllers[0])
-        for line in self.dump(sorted(folder.glob("*.log"))).splitlines():
-            record = json.loads(line.partition(PAYLOAD)[2]) if PAYLOAD in line else {}
-            if record.get("type") == kind:
-                yield record["data"]
+        return (data for one, data in self.records_in(sorted(folder.glob("*.log"))) if one == kind)
+
+    def records_in(self, segments: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Type and fields of every record in segments or snapshots of a metadata log, in order."""
+        for line in self.dump(segments).splitlines():
+            if PAYLOAD in line:
+                record = json.loads(line.partition(PAYLOAD)[2])
+                yield record["type"], record["data"]
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from kraftcheck.ci.conformance.cluster.processes import (
     ELR,
@@ -16,6 +17,7 @@ from kraftcheck.ci.conformance.cluster.processes import (
 from kraftcheck.ci.conformance.findings.scenario import (
     BESIDE,
     OBSERVED_S,
+    PATIENT,
     SETTINGS,
     TOPIC,
     Outcome,
@@ -170,6 +172,72 @@ def downgrade(cluster: KafkaCluster) -> Outcome:
             "of them marked RECOVERING, that is elected uncleanly": marked,
         },
     )
+
+
+SNAPSHOTS_OFTEN = ("metadata.log.max.snapshot.interval.ms=10000", "auto.leader.rebalance.enable=false")
+"""Snapshots come within seconds, and no balancer changes an offline partition meanwhile."""
+
+
+@scenario(BY_REQUESTS, "snapshot-without-elr", layout(1, 2, more=(*PATIENT, *SNAPSHOTS_OFTEN)))
+def snapshot_without_elr(cluster: KafkaCluster) -> Outcome:
+    """Stop the only replica, switch ELR off, start it; do so again, with a restart of controller and other broker."""
+    cluster.create(TOPIC, [(1,)])
+    acknowledged = cluster.admin.produce(TOPIC, 0, 100).acknowledged
+    time.sleep(10)  # until brokers have reported their directories: before 4.3.0 such a report empties the ELR
+    _switch_off_offline(cluster)
+    cluster.bring_back(1)
+    elected = cluster.happens(lambda: cluster.partition(TOPIC).leader == 1, OBSERVED_S)
+    cluster.change_feature(ELR, 1)
+    offline = _switch_off_offline(cluster)
+    folders = (cluster.metadata(100), cluster.home / "broker-2-metadata" / "__cluster_metadata-0")
+    cluster.wait("both have a snapshot", lambda: all(_elr_in_snapshot(cluster, one)[0] == 0 for one in folders))
+    written, replayed = _elr_in_snapshot(cluster, folders[0])[1], cluster.partition(TOPIC)
+    cluster.stop(100)
+    cluster.start(100)
+    cluster.stop(2)
+    cluster.bring_back(2)
+    loaded = cluster.partition(TOPIC)
+    cluster.bring_back(1)
+    time.sleep(OBSERVED_S)
+    returned = cluster.partition(TOPIC)
+    preferred = cluster.elect("PREFERRED", TOPIC, 0)
+    cluster.elect("UNCLEAN", TOPIC, 0)
+    cluster.happens(lambda: cluster.partition(TOPIC).leader == 1, 15)
+    return Outcome(
+        elected and replayed.elr == (1,) and loaded.elr == () and not written and returned.leader == -1,
+        {
+            "records acknowledged with acks=all": acknowledged,
+            "1 returns, to a controller that has replayed the log": "is elected" if elected else "is not elected",
+            "while 1 is stopped again": state(offline),
+            "ELR members in the controller's snapshot of after the downgrade": written,
+            "by broker 2, which has replayed the log": state(replayed),
+            "by broker 2, which has loaded its snapshot": state(loaded),
+            f"{OBSERVED_S} s after 1 has returned, to a controller that has loaded its snapshot": state(returned),
+            "a preferred election by request": preferred or "elects",
+            "records that can be read after an unclean one": cluster.admin.readable(TOPIC),
+        },
+    )
+
+
+def _switch_off_offline(cluster: KafkaCluster) -> PartitionDescription:
+    """Stop broker 1, and switch ELR off; its partition before that."""
+    cluster.stop(1)
+    cluster.wait_for_isr_without(TOPIC, 1)
+    offline = cluster.partition(TOPIC)
+    cluster.wait_until_fenced(1)
+    cluster.change_feature(ELR, 0, "SAFE_DOWNGRADE")
+    return offline
+
+
+def _elr_in_snapshot(cluster: KafkaCluster, folder: Path) -> tuple[int, list[int]]:
+    """The level of ELR in the newest snapshot of a metadata log, -1 without one, and the ELR of all partitions."""
+    level, members, newest = -1, list[int](), sorted(folder.glob("*.checkpoint"))[-1:]
+    for kind, data in cluster.records_in(newest):
+        level = max(level, 0)
+        if kind == "FEATURE_LEVEL_RECORD" and data["name"] == ELR:
+            level = data["featureLevel"]
+        members += (data.get("eligibleLeaderReplicas") or []) if kind == "PARTITION_RECORD" else []
+    return level, members
 
 
 @scenario(BY_REQUESTS, "deleted-offline", layout(1, 2))

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.ci.conformance.findings.causes import CELLS, WHOLE
+from kraftcheck.ci.conformance.findings.causes import CELLS, COSTLY, WHOLE
 from kraftcheck.ci.conformance.findings.pairs import choices, needed, recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, newest_of_lines
@@ -129,10 +129,12 @@ def headed() -> Iterator[tuple[str, list[Finding]]]:
 
 def _cells() -> str:
     """How scopes were searched for causes, in sentences."""
-    whole = ", ".join(f"`{' '.join(one)}`" for one in WHOLE)
+    whole, costly = (
+        ", ".join(f"`{' '.join(one)}`" for one in cells) for cells in (WHOLE, [one for one in CELLS if one in COSTLY])
+    )
     return (
         f"Each defect was put there in {whole}; in the other {len(CELLS) - len(WHOLE)} scopes as many were as it takes "
-        "for each property to have one."
+        f"for each property to have one. Where searches take long the newest release alone was asked: {costly}."
     )
 
 

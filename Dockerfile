@@ -1,5 +1,5 @@
 # kraftcheck as an image; everything but this checkout comes from Docker's and Python's registries:
-#   docker build -t kraftcheck . && docker run --rm -v "$PWD:/work" kraftcheck check
+#   docker build -t kraftcheck . && docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/work" kraftcheck check
 # For Spark, with Java and the packages of its driver and workers:
 #   docker build -t kraftcheck-spark --build-arg JAVA=default-jre-headless --build-arg EXTRAS='[spark,stores]' .
 FROM python:3.11-slim

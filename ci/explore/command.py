@@ -104,8 +104,7 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
     question = SearchQuestion(chosen, budget_of(flags), find=find, out=out, **ways)
     traced = question.traced()
     check_switches(chosen)
-    with reports.of_unfinished(chosen, "explore"):
-        result = question.result(traced, functools.partial(run, quiet=flags["quiet"], search=how), flags["quiet"])
+    result = question.result(traced, functools.partial(run, quiet=flags["quiet"], search=how), flags["quiet"])
     screen = console(to_stderr=target == "-")
     if find:
         print_located(screen, result)

@@ -148,9 +148,8 @@ def simulate_command(words: tuple[str, ...], **flags: Any) -> None:
     made = (flags["workers"], cache_of(not flags["no_cache"]), flags["strict"])
     plan = WalkPlan(*drawn, preferred, starts, *made, shard.number, shard.of)
     chunks = threaded if cluster is None else walked_by(cluster, chosen, flags["quiet"])
-    with reports.of_unfinished(chosen, "simulate"):
-        question = WalkQuestion(chosen, plan, flags["files"], flags["number"])
-        result = question.result(traced, functools.partial(walk, quiet=flags["quiet"], chunks=chunks))
+    question = WalkQuestion(chosen, plan, flags["files"], flags["number"])
+    result = question.result(traced, functools.partial(walk, quiet=flags["quiet"], chunks=chunks))
     screen, walked = console(to_stderr=target == "-"), result.walked
     assert walked is not None
     for line in (chosen.title(), *result.summary, *walked.examples(flags["number"])):

@@ -454,9 +454,8 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     if bounded_only:
         run_bounded(request, effort, flags)
     chosen, budget = request.subject(), search_budget(1, flags["memory"], max_states=flags["search"], keep=True)
-    with flags["reports"].of_unfinished(chosen, "prove"):
-        asked = (effort, flags["only"], flags["workers"], budget, flags["quiet"], cluster_of(flags))
-        answer = ProofQuestion(request, *asked).answer()
+    asked = (effort, flags["only"], flags["workers"], budget, flags["quiet"], cluster_of(flags))
+    answer = ProofQuestion(request, *asked).answer()
     if (flags["smt2"] is not None or flags["second"] is not None) and not answer.proof.stopped:
         answer = second_opinion(answer, flags["smt2"], flags["second"])
     screen = console(to_stderr=flags["target"] == "-")

@@ -8,8 +8,9 @@ import multiprocessing.connection
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -154,19 +155,74 @@ class LostPart(RuntimeError):
     """A part of which no answer, or not every answer, came back from the process that was asked."""
 
 
+class LostProcess(Interrupted):
+    """A process that has ended before its answer, with what it was asked about and what ended it."""
+
+    def __init__(self, part: object, code: int | None) -> None:
+        name = " ".join(map(str, part)) if isinstance(part, tuple) else str(part)
+        cause = (
+            f"was ended by {_signal(-code)}" if code is not None and code < 0 else f"ended with the exit code {code}"
+        )
+        likely = ", as a system does that is short of memory: give fewer --workers" * (code == -signal.SIGKILL)
+        super().__init__(f"{name}: its process {cause}{likely}")
+
+
+def _signal(number: int) -> str:
+    return signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
+
+
+class Processes(ThreadPoolExecutor):
+    """Processes of this machine, each asked by a thread: one that ends loses what it was asked about, and no more."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self._pools: list[ProcessPoolExecutor] = []
+        self._own = threading.local()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Ask a process, once one is free."""
+        return super().submit(self._asked, fn, *args, **kwargs)
+
+    def _asked(self, ask: Callable[[Any], Any], part: Any) -> Any:
+        pool = getattr(self._own, "pool", None)
+        if pool is None:
+            pool = self._own.pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _start)
+            self._pools.append(pool)
+        try:
+            return pool.submit(ask, part).result()
+        except BrokenProcessPool as error:
+            self._own.pool, code = None, None
+            for process in _of(pool):
+                process.join(STOP_SECONDS)
+                code = process.exitcode
+            raise LostProcess(part, code) from error
+
+    def end(self) -> None:
+        """End every process; what is not answered is not waited for."""
+        self.shutdown(wait=False, cancel_futures=True)
+        while any(thread.is_alive() for thread in self._threads):
+            for process in [one for pool in self._pools for one in _of(pool)]:
+                assert process.pid is not None
+                for number in (*descendants(process.pid), process.pid):
+                    with contextlib.suppress(OSError):  # it has ended
+                        os.kill(number, signal.SIGKILL)
+            time.sleep(0.02)
+        for pool in self._pools:
+            pool.shutdown()
+
+
+def _of(pool: ProcessPoolExecutor) -> list[Any]:
+    return [*(pool._processes or {}).values()]
+
+
 @contextlib.contextmanager
 def processes(count: int) -> Iterator[Executor]:
     """So many processes of this machine; parts that are not ready at the end are not waited for."""
-    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start)
+    pool = Processes(count)
     try:
         yield pool
     finally:
-        for process in list((pool._processes or {}).values()):
-            assert process.pid is not None
-            for number in (*descendants(process.pid), process.pid):
-                with contextlib.suppress(OSError):  # it has ended
-                    os.kill(number, signal.SIGKILL)
-        pool.shutdown(cancel_futures=True)
+        pool.end()
 
 
 def _start() -> None:
@@ -185,7 +241,7 @@ def _end_after(sentinel: int) -> None:
 def fan_out(
     executor: contextlib.AbstractContextManager[Executor], ask: Callable[[Part], Answer], parts: Sequence[Part],
     noun: str, quiet: bool, take: Callable[[Part, Answer], None] = lambda part, answer: None,
-    first: Callable[[Part], Any] = lambda part: 0,
+    first: Callable[[Part], Any] = lambda part: 0, lost: Callable[[Part, str], None] | None = None,
 ) -> Iterator[tuple[Part, Answer]]:  # fmt: skip
     """The answers about parts in their order, each as soon as its turn comes; after a stop those that are there.
 
@@ -194,12 +250,13 @@ def fan_out(
         noun: what progress counts.
         take: is given each answer when it arrives.
         first: parts with the least of it are asked first.
+        lost: is told of a part whose process has ended before its time; the others go on. None: that is raised.
 
     Raises:
-        LostPart: when a process ended before its time.
+        LostProcess: when a process ended before its time.
         Interrupted: when a signal stopped the work before there was anything to report.
     """
-    found: dict[int, Answer] = {}
+    found: dict[int, list[Answer]] = {}
     shown = 0
     with stop_flag(awaits_report=True) as stop, progress_tally(quiet, noun) as tally:
         with contextlib.ExitStack() as opened:
@@ -210,30 +267,32 @@ def fan_out(
             while pending and not stop.is_set():
                 finished, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
                 for future in finished:
-                    if (answer := _received(future, parts[futures[future]], stop)) is not None:
-                        take(parts[futures[future]], answer)
-                        found[futures[future]] = answer
+                    number = futures[future]
+                    found[number] = _received(future, parts[number], stop, lost)
+                    for answer in found[number]:
+                        take(parts[number], answer)
                 if tally is not None:
                     tally(len(found), len(parts))
                     tally.meter.close()
                 while shown in found:
-                    yield parts[shown], found[shown]
+                    yield from ((parts[shown], answer) for answer in found[shown])
                     shown += 1
-        if stop.asked_by is not None and not found:
+        if stop.asked_by is not None and not any(found.values()):
             if stop.asked_by == signal.SIGINT:
                 announce()
                 raise KeyboardInterrupt
             raise Interrupted("stopped before there was anything to report")
-        yield from ((parts[number], found[number]) for number in range(shown, len(parts)) if number in found)
+        yield from ((parts[number], answer) for number in range(shown, len(parts)) for answer in found.get(number, ()))
 
 
-def _received(future: Future[Answer], part: object, stop: Stop) -> Answer | None:
-    """The answer; None where a stop has ended what was asked."""
+def _received(future: Future[Answer], part: Part, stop: Stop, lost: Callable[[Part, str], None] | None) -> list[Answer]:
+    """The answer; none where a stop has ended what was asked, or a process is lost."""
     try:
-        return future.result()
+        return [future.result()]
     except Exception as error:
-        if stop.wait(STOP_SECONDS if isinstance(error, BrokenProcessPool) else 0):
-            return None  # what asks this process to stop may ask its workers too
-        if isinstance(error, BrokenProcessPool):
-            raise LostPart(f"the process that was asked about {part} has ended; is there enough memory?") from error
-        raise
+        if stop.wait(STOP_SECONDS if isinstance(error, LostProcess) else 0):
+            return []  # what asks this process to stop may ask its workers too
+        if lost is None or not isinstance(error, LostProcess):
+            raise
+        lost(part, str(error))
+        return []

@@ -20,6 +20,8 @@ from attrs import evolve, frozen
 from kraftcheck import model
 from kraftcheck.ci.run.judged import HOLDS, NOT_JUDGED, JudgedProperty, JudgedRun, SourceLine
 from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.added import is_on
+from kraftcheck.ci.systems.changed import parts_of
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language import system as language
@@ -139,8 +141,19 @@ def place_of_property(chosen: Subject, claim: Property | None) -> SourceLine | N
 
 
 def place_of_judged(run: JudgedRun, one: JudgedProperty) -> SourceLine | None:
-    """Where a verdict is to be looked at: the source that decides so, or else the property."""
-    return one.at or place_of_property(run.subject, one.claim)
+    """Where a verdict is to be looked at: the source that decides so, or the property; of a shipped one the change."""
+    stated = place_of_property(run.subject, one.claim)
+    if one.at is not None or (stated is not None and stated.base == REPOSITORY):
+        return one.at or stated
+    return next(iter(_places_of_changes(run.subject)), stated)
+
+
+def _places_of_changes(chosen: Subject) -> list[SourceLine]:
+    """Where the user's changes that are there at the setting are written, as far as that is in the repository."""
+    parts = [one for one in parts_of(chosen.whole) if is_on(one, chosen.setting)]
+    given = [getattr(one, "by", getattr(one, "given", None)) for one in parts]
+    places = [place_of(getattr(one, "effect", one)) for one in given]
+    return [one for one in places if one is not None and one.base == REPOSITORY]
 
 
 def place_of_action(chosen: Subject, name: str) -> SourceLine | None:
@@ -294,7 +307,7 @@ def _result(run: JudgedRun, one: JudgedProperty, number: int, limits: ReportLimi
     if written is not None:
         result["locations"] = [{"physicalLocation": _location(written)}]
     related = [(rule.place, f"{rule.id}: {rule.says}") for rule in checked_rules(one)]
-    if one.at is not None and (stated := place_of_property(run.subject, one.claim)) is not None:
+    if (stated := place_of_property(run.subject, one.claim)) not in (None, written):
         related.insert(0, (stated, f"{one.id}: {one.sentence}"))
     if related:
         result["relatedLocations"] = [
@@ -309,7 +322,8 @@ def _result(run: JudgedRun, one: JudgedProperty, number: int, limits: ReportLimi
 def _identity(run: JudgedRun, one: JudgedProperty) -> str:
     """What makes a finding the same one in another run, whatever line it has moved to."""
     setting = run.subject.setting
-    facts = (run.subject.name, setting.scope, sorted(setting.bounds.items()), run.subject.rules, run.engine, one.id)
+    facts = (run.subject.name, setting.scope, sorted(setting.bounds.items()), run.subject.rules, run.engine, one.id,
+             *[run.name] * bool(run.name))  # fmt: skip
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 
@@ -413,10 +427,7 @@ def _facts(run: JudgedRun) -> dict[str, str]:
 
 
 def _case(suite: ET.Element, run: JudgedRun, one: JudgedProperty) -> None:
-    names = [run.subject.name, run.subject.setting.scope, run.subject.rules or ""]
-    case = ET.SubElement(
-        suite, "testcase", {"name": token(one.id), "classname": token(" ".join(filter(None, names))), "time": "0"}
-    )
+    case = ET.SubElement(suite, "testcase", {"name": token(one.id), "classname": token(run.title()), "time": "0"})
     if not one.passed:
         tag = "error" if _is_error(one) else "failure"
         message = f"{one.outcome()} ({one.sentence})"

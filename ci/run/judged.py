@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from kraftcheck.ci.run.walks import WALKED, Walked
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.model.language.system import LIVENESS, Property
+from kraftcheck.model.language.system import LIVENESS, Property, spelled
 from kraftcheck.solvers.program.premises import checks_nothing
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Refuted, Trace
 from kraftcheck.solvers.traces.render import lines
@@ -70,6 +70,7 @@ class JudgedRun:
     options: tuple[str, ...] = ()  # other words of the command that does it again
     folder: str = ""  # where that command is to be run, seen from the working folder; empty: there
     command: str = ""  # that judges all of it again, where it is none of a property
+    name: str = ""  # in a table of runs; empty: the setting and the engine are its name
 
     def again(self, id_: str) -> str:
         """The command that judges a property again."""
@@ -78,6 +79,13 @@ class JudgedRun:
         change = f"cd {shlex.quote(self.folder)} && " if self.folder else ""
         command = self.subject.command(self.engine)
         return " ".join([change + command, *map(shlex.quote, self.options), "--property", shlex.quote(id_)])
+
+    def title(self) -> str:
+        """What no other run is called: its name, or system, scope, other bounds, rules and engine."""
+        setting, preset = self.subject.setting, self.subject.system.scopes.get(self.subject.setting.scope, {})
+        bounds = [f"{key}={spelled(value)}" for key, value in setting.bounds.items() if preset.get(key) != value]
+        words = [self.subject.name, setting.scope, *bounds, self.subject.rules or "", self.engine]
+        return self.name or " ".join(filter(None, words))
 
     def text(self, one: JudgedProperty) -> str:
         """All that is to be said of a property: the sentence, the verdict, the trace, the command."""

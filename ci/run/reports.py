@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import html
 import os
+import re
+import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,18 +23,19 @@ from kraftcheck.ci.run.formats import (
     fenced,
     junit,
     markdown,
+    place,
     place_of_judged,
     sarif,
 )
-from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, not_judged
+from kraftcheck.ci.run.judged import NOT_JUDGED, JudgedProperty, JudgedRun
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.systems.subject import subject
+from kraftcheck.ci.terminal.console import Screen, console, plain_screen
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
-from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.system import System
+from kraftcheck.properties.kinds import always
 from kraftcheck.solvers.machine_code.regular import open_regular
-from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 MOST_ANNOTATIONS = 10  # errors that GitHub shows of one step
 MOST_BYTES = 1 << 20  # bytes of the summary that GitHub takes of one step
@@ -143,16 +145,6 @@ class ReportFiles:
         """Whether anything is written, or annotated."""
         return any(self.paths) or _is_action()
 
-    @contextmanager
-    def of_unfinished(self, chosen: Subject, engine: str) -> Iterator[None]:
-        """Where the work is stopped before it has a verdict, the reports say so of each property."""
-        try:
-            yield
-        except Interrupted as reason:
-            run = JudgedRun(chosen, engine, not_judged(chosen, every_id(chosen), str(reason)))
-            self.write(console(to_stderr=True), [run], EXIT_INCOMPLETE, f"incomplete: {reason}")
-            raise
-
     def write(self, screen: Screen, runs: Sequence[JudgedRun], code: int, last_line: str) -> None:
         """Write the files; under GitHub Actions annotate the change and add to the summary of the job.
 
@@ -169,6 +161,26 @@ class ReportFiles:
             for line in error_commands(runs):
                 screen.command(line)
             append_summary(runs, last_line)
+
+
+def write_unjudged(command: str, files: Mapping[str, Path], code: int, reason: str) -> None:
+    """Write reports in which nothing passes, where this run has written none; under GitHub Actions annotate too.
+
+    Args:
+        files: where they go, by option.
+    """
+    left = {option: path for option, path in files.items() if not path.exists()}
+    claim, at = always("verdict", "kraftcheck ends with a verdict", bool), None
+    if (begins := re.match(r"(.+?):(?: line )?(\d{1,7})?", reason)) and os.path.isfile(begins[1]):
+        at = place(begins[1], int(begins[2] or 1))
+    row = JudgedProperty(claim.id, claim.kind, NOT_JUDGED, reason, False, claim=claim, at=at)
+    nothing = System(name=f"kraftcheck {command}", summary="", initial=(), actions=(), layout=None)
+    run = JudgedRun(
+        subject(nothing, None, {}, None), command, (row,), command=shlex.join(["kraftcheck", *sys.argv[1:]])
+    )
+    screen = console(to_stderr=True) if _is_action() else plain_screen()
+    reports = ReportFiles(left.get("--junit"), left.get("--sarif"))
+    reports.write(screen, [run], code, f"no verdict: {reason} (exit {code})")
 
 
 def finish(screen: Screen, result: Result, target: str | None, reports: ReportFiles) -> NoReturn:

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from attrs import define, field
 from click.core import ParameterSource
 
 from kraftcheck.ci.terminal.console import OutputClosed, silence
+from kraftcheck.ci.terminal.files import remove_older
 from kraftcheck.ci.terminal.interrupts import Interrupted, abandon
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ANY, spelled
@@ -59,6 +61,44 @@ def _check(name: str, text: str, parameter: click.Parameter) -> None:
     if number and not NUMBER.fullmatch(text):
         hidden = f"; a bound {name.lstrip('-')!r} of a system needs another name" * (text == spelled(ANY))
         raise Refusal(f"{name} takes a finite number in the digits 0 to 9, not {text[:40]!r}{hidden}")
+
+
+OLDER = {
+    "--json": rb'\{\s*"version": \d+,\s*"command": ',
+    "--junit": rb"<\?xml[^>]*>\s*<testsuites",
+    "--sarif": rb'\{\s*"\$schema": "[^"]*sarif',
+}
+"""The options of a command that name reports, and how each of these begins, as a pattern."""
+
+
+@define
+class AskedReports:
+    """The reports that a command line asks for, whatever else is wrong with it."""
+
+    command: str = ""  # its name
+    judges: bool = False  # whether it has verdicts, for reports and for GitHub
+    files: dict[str, Path] = field(factory=dict)  # where they go, by option
+
+    def read(self, command: click.Command, words: Sequence[str], parent: click.Context) -> None:
+        """Look for them in its words, and remove the older ones: what ends this run leaves no verdict of another."""
+        context = click.Context(command, parent=parent, resilient_parsing=True, ignore_unknown_options=True)
+        values, _, _ = command.make_parser(context).parse_args(list(words))
+        options = {one.opts[-1]: one.name or "" for one in command.params if isinstance(one, click.Option)}
+        given = {name: values.get(argument) for name, argument in options.items()}
+        self.command, self.judges = command.name or "", "--junit" in options
+        self.files = {name: Path(text) for name in OLDER if (text := given.get(name)) and text != "-"}
+        for name, path in self.files.items():
+            remove_older(path, OLDER[name])
+        places, out = [Path(os.path.realpath(path)) for path in self.files.values()], given.get("--out")
+        if len({*places}) < len(places) or (out and any(Path(os.path.realpath(out)) in one.parents for one in places)):
+            self.files = {}  # which is refused
+
+    def write(self, code: int, reason: str) -> None:
+        """Write that there is no verdict into those that this run has not written."""
+        if self.judges:
+            with contextlib.suppress(Exception):  # the exit code says the same
+                reports = importlib.import_module("kraftcheck.ci.run.reports")  # which all that judge have imported
+                reports.write_unjudged(self.command, self.files, code, reason)
 
 
 def check_idle(reason: str, *names: str) -> None:
@@ -161,6 +201,7 @@ class Commands(click.Group):
             raise Refusal(f"unknown command {args[0]!r}; {nearest(args[0], COMMANDS, 'kraftcheck --help')}")
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
+            ctx.ensure_object(AskedReports).read(command, rest, ctx)
             check_words(command, rest, ctx)
         return name, command, rest
 
@@ -207,44 +248,55 @@ def run() -> int:
 
 
 def _guarded() -> int:
+    asked = AskedReports()
     try:
-        return _number(cli.main(prog_name="kraftcheck", standalone_mode=False))
+        return _number(cli.main(prog_name="kraftcheck", standalone_mode=False, obj=asked))
     except SystemExit as ended:
         if (line := _foreign(ended)) is None:
             return _number(ended.code)
-        _say(f"{line} raised SystemExit: {ended}")
+        code, said = EXIT_USAGE, f"{line} raised SystemExit: {ended}"
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
-    except click.ClickException as error:
-        _say(error.format_message())
+        return EXIT_USAGE
     except Interrupted as error:
         click.echo(f"incomplete: {error} (exit {EXIT_INCOMPLETE})")
+        asked.write(EXIT_INCOMPLETE, str(error))
         abandon(EXIT_INCOMPLETE)
     except click.Abort:
         raise KeyboardInterrupt from None
     except OutputClosed:
         silence()
+        asked.write(EXIT_OUTPUT_CLOSED, "the reader of the output has gone")
         return EXIT_OUTPUT_CLOSED
-    except OSError as error:
-        if error.filename is None:  # it may be that of standard output
-            silence()
-        _say(f"{error.filename or 'input or output'}: {error.strerror or error}")
-    except EngineDisagreement as error:
-        show_fault(error)
-        _say(f"the engine disagrees with the rules, no verdict: {error} ({DISAGREEMENT})")
-        return EXIT_DISAGREEMENT
-    except RegisterError as error:
-        _say(str(error))
-    except MemoryError as error:
-        _say(str(error) or "there is no memory left; give --memory less, or fewer --workers")
     except Exception as error:
-        if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
-            _say("no thread can be started: a limit of memory or processes is reached (ulimit -v, ulimit -u); "
-                 "give fewer --workers")  # fmt: skip
-            return EXIT_USAGE
-        _fault(error)
-        return EXIT_FAULT
-    return EXIT_USAGE
+        if isinstance(error, OSError) and error.filename is None:  # it may be that of standard output
+            silence()
+        code, said = _outcome(error)
+    _say(said)
+    asked.write(code, said)
+    return code
+
+
+def _outcome(error: Exception) -> tuple[int, str]:
+    """The exit code of what ended a command, and the line that says so."""
+    match error:
+        case click.ClickException():
+            return EXIT_USAGE, error.format_message()
+        case OSError():
+            return EXIT_USAGE, f"{error.filename or 'input or output'}: {error.strerror or error}"
+        case EngineDisagreement():
+            show_fault(error)
+            said = f"the engine disagrees with the rules, no verdict: {error} ({DISAGREEMENT})"
+            return EXIT_DISAGREEMENT, said
+        case RegisterError():
+            return EXIT_USAGE, str(error)
+        case MemoryError():
+            return EXIT_USAGE, str(error) or "there is no memory left; give --memory less, or fewer --workers"
+        case RuntimeError() if str(error) == NO_THREAD:
+            return EXIT_USAGE, ("no thread can be started: a limit of memory or processes is reached (ulimit -v, "
+                                "ulimit -u); give fewer --workers")  # fmt: skip
+    show_fault(error)
+    return EXIT_FAULT, fault_text(error)
 
 
 def _foreign(error: BaseException) -> str | None:
@@ -275,8 +327,3 @@ def fault_text(error: Exception) -> str:
         f"fault of kraftcheck, no verdict: {type(error).__name__}: {error} "
         f"({SHOW_FAULTS}=1 shows where; please report it)"
     )
-
-
-def _fault(error: Exception) -> None:
-    show_fault(error)
-    _say(fault_text(error))

@@ -228,6 +228,14 @@ def probe(place: Path) -> None:
         shutil.rmtree(made)
 
 
+def remove_older(path: Path, begins: bytes) -> None:
+    """Remove a file that begins as an older report does, since nobody knows yet what is true now; no other file."""
+    with contextlib.suppress(OSError):  # where it cannot be removed, a new one cannot be written, which is refused
+        place = Path(os.path.realpath(path))
+        if place.is_file() and re.match(begins, place.read_bytes()[:200]):
+            place.unlink()
+
+
 def check_apart(**targets: str | Path | None) -> None:
     """Refuse two outputs into one place, of which the last would be left; None passes.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,7 +27,7 @@ from kraftcheck.ci.terminal.files import check_results, check_writable, results,
 from kraftcheck.ci.terminal.interrupts import Interrupted, abandon, stop_requested
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow, ProofRow, RowOptions, RowPart, row_parts
-from kraftcheck.ci.verdicts.run_table import RunTable, find_table
+from kraftcheck.ci.verdicts.run_table import RunTable, find_table, no_table
 from kraftcheck.ci.verdicts.runs import CheckOptions, FinishedCheck, check_table
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.verdicts import (
@@ -105,7 +105,8 @@ def print_summary(screen: Screen, checked: CheckedRows, verbose: bool) -> None:
     for part, one in checked.unexpected:
         proof = " by proof" * isinstance(part, ProofRow)
         screen.plain(f"UNEXPECTED {' '.join(part.row)} {one.id}: expected {one.expected}, got {one.verdict}{proof}")
-    screen.plain(assurance.of_explorations(checked.explored))
+    screen.plain("".join(f"NO VERDICT of {reason}\n" for reason in checked.lost.values())
+                 + assurance.of_explorations(checked.explored))  # fmt: skip
 
 
 def document(checked: CheckedRows, code: int) -> dict[str, object]:
@@ -130,7 +131,7 @@ def last_line(verdicts: int, unexpected: int, skipped: int, code: int) -> str:
     '185 verdicts, 0 unexpected (exit 0)'
     """
     parts = [f"{unexpected} UNEXPECTED of {verdicts} verdicts" if unexpected else f"{verdicts} verdicts, 0 unexpected"]
-    parts = [f"stopped: {skipped} rows NOT checked"] * (skipped > 0) + parts
+    parts = [f"stopped: {skipped} row{'s' * (skipped != 1)} NOT checked"] * (skipped > 0) + parts
     return ", ".join(parts) + f" (exit {code})"
 
 
@@ -143,8 +144,9 @@ def _runs(row: Row, checked: CheckedRows, planned: bool) -> Iterator[JudgedRun]:
     runs = [run for part, run in zip(checked.parts, checked.runs, strict=True) if part.row == row]
     yield from runs
     chosen = subject(row[0], row[1], {}, row[2])
+    reason = checked.lost.get(row, "the check ended before this row")
     if not runs:
-        yield JudgedRun(chosen, "explore", not_judged(chosen, every_id(chosen), "the check ended before this row"))
+        yield JudgedRun(chosen, "explore", not_judged(chosen, every_id(chosen), reason))
     elif len(runs) == 1 and (planned or row in ANY_NUMBER):
         every = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.kind in ("always", "step")]
         claims = every if planned else ANY_NUMBER[row]
@@ -159,14 +161,18 @@ def unexpected_code(one: JudgedProperty) -> int:
 
 
 def check_rows(
-    rows: Sequence[Row], planned: Collection[Row], options: RowOptions, cluster: Cluster | None = None
-) -> Iterator[RowPart]:
+    rows: Sequence[Row], planned: Collection[Row], options: RowOptions, cluster: Cluster | None = None,
+    lost: Callable[[Row, str], None] | None = None,
+) -> Iterator[RowPart]:  # fmt: skip
     """Check rows with as many workers as the budget has, or on a cluster, up to the moment when the work is stopped.
 
     The parts come in the order of the rows; those that are planned are proven at their scope's bounds too.
 
+    Args:
+        lost: is told of a row whose process has ended before its time, and why; None: that is raised.
+
     Raises:
-        LostPart: when a process ended before its time.
+        LostPart: when a process has not told all.
         Interrupted: when a signal stopped the work before there was anything to report.
     """
     workers = options.budget.threads
@@ -181,7 +187,7 @@ def check_rows(
         ask = functools.partial(_parts, planned=frozenset(planned), options=apart)
         whole = functools.partial(_check_whole, planned=planned)
         proofs_first = functools.partial(_first, planned=planned)
-        for _, parts in fan_out(executor, ask, rows, "rows", options.quiet, whole, proofs_first):
+        for _, parts in fan_out(executor, ask, rows, "rows", options.quiet, whole, proofs_first, lost):
             yield from parts
 
 
@@ -292,7 +298,7 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
         check_idle("is of the systems that come with kraftcheck (--built-in)", "verbose")
         checked = check_table(table_of_runs, wanted, screen)
     else:
-        checked = check_built_in(wanted, screen, flags["verbose"])
+        checked = check_built_in(wanted, screen, flags["verbose"], asked=flags["built_in"])
     if target is not None:
         write_json(target, {**checked.document, **wanted.shard.told})
     reports.write(screen, checked.runs, checked.code, checked.last_line)
@@ -300,12 +306,18 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
     leave(checked.code)
 
 
-def check_built_in(wanted: CheckOptions, screen: Screen, verbose: bool = False) -> FinishedCheck:
-    """Check the rows of the systems that come with kraftcheck, and report; raises Refusal for a name no row has."""
+def check_built_in(wanted: CheckOptions, screen: Screen, verbose: bool = False, asked: bool = False) -> FinishedCheck:
+    """Check the rows of the systems that come with kraftcheck, and report; raises Refusal for a name no row has.
+
+    Args:
+        asked: whether they are, and not only what is left where there is no table: that is said first.
+    """
     for name in wanted.systems:
         find_system(name)
     rows = wanted.shard.of_parts(plan(wanted.systems, wanted.scopes, wanted.rules))
     planned = proofs_named(wanted.scopes)
+    if not asked:
+        screen.plain(no_table())
     if not wanted.quiet and not (wanted.systems or wanted.scopes or wanted.rules):
         said = f"{wanted.shard.words}{len(rows)} rows of what comes with kraftcheck, minutes in all"
         screen.plain(f"{said}: SYSTEM, --scope and --rules choose among them, --config names a table of your own")
@@ -327,7 +339,7 @@ def _check(
 ) -> CheckedRows:
     """Check the rows, and print each part of them: what was explored and proven before a stop."""
     checked = CheckedRows()
-    for part in check_rows(rows, planned, wanted, cluster):
+    for part in check_rows(rows, planned, wanted, cluster, checked.lost.__setitem__):
         screen.print(checked.add(part), soft_wrap=True)
     checked.close()
     return checked

@@ -273,6 +273,7 @@ class CheckedRows:
 
     parts: list[RowPart] = field(factory=list)  # searches and proofs, in the order of the rows
     runs: list[JudgedRun] = field(factory=list)  # the verdicts of each beside the expected ones
+    lost: dict[Row, str] = field(factory=dict)  # rows whose process has ended before its time, with the reason
 
     def add(self, part: RowPart) -> str:
         """Add a search or a proof; returns its line."""

@@ -24,6 +24,7 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import interrupts
+from kraftcheck.ci.terminal.commands import EXIT_USAGE
 from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.terminal.files import results
 from kraftcheck.ci.terminal.interrupts import Interrupted, stop_requested, within
@@ -60,7 +61,8 @@ class PreparedRun:
         rows = tuple(expecting(one, expect.get(one.id, one.expected)) for one in properties)
         missing = [id_ for id_ in self.ids if id_ not in {one.id for one in rows}]
         rows += not_judged(self.subject, missing, "the engine has no verdict about it")
-        return JudgedRun(self.subject, self.configured.engine, rows, seconds, options, folder=self.folder)
+        title, engine = self.configured.title, self.configured.engine
+        return JudgedRun(self.subject, engine, rows, seconds, options, folder=self.folder, name=title)
 
 
 @frozen
@@ -192,21 +194,28 @@ class FinishedCheck:
 def check_table(table: RunTable, wanted: CheckOptions, screen: Screen) -> FinishedCheck:
     """Execute the runs of a table, and report.
 
-    It is 12 where a verdict is another than the expected one, 20 and 22 where an engine could not tell.
+    It is 12 where a verdict is another than the expected one, 20 and 22 where an engine could not tell, 2 where a run
+    is refused when its turn comes, as for a property that raises; the others keep their verdicts.
 
     Raises:
-        Refusal: for a fault in the table, before anything is executed.
+        Refusal: for a fault in the table, before anything is executed, and where no run has a verdict.
     """
     chosen = wanted.shard.of_parts(_chosen(table, wanted))
     screen.plain(_first_line(table, chosen))
     sys.stdout.flush()  # an imported module may end the process
     prepared = [prepare(table, number) for number in chosen]
+    refused: dict[str, str] = {}
     with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
-        executed = _execute_all(screen, prepared, wanted, place)
+        executed = _execute_all(screen, prepared, wanted, place, refused)
+        if refused and not executed:
+            raise Refusal(next(iter(refused.values())))
+    for title, reason in refused.items():
+        screen.plain(f"{title}: NO VERDICT: {reason}")
     rest = [one for one in prepared if all(one is not done.prepared for done in executed)]
-    runs = [one.judged for one in executed] + [_left_out(one) for one in rest]
+    runs = [one.judged for one in executed] + [_left_out(one, refused) for one in rest]
     faulty = [(of, one) for of in runs for one in of.properties if not one.passed]
-    code = worst_first(exit_code(one) for _, one in faulty)
+    codes = [exit_code(one) for run in executed for one in run.judged.properties if not one.passed]
+    code = worst_first(codes + [EXIT_USAGE if one.configured.title in refused else EXIT_INCOMPLETE for one in rest])
     for of, one in faulty[: 0 if rest and not executed else None]:
         if one.verdict != "not judged":
             screen.plain(f"\n{of.text(one)}")
@@ -239,11 +248,15 @@ def _chosen(table: RunTable, wanted: CheckOptions) -> list[int]:
 
 
 def _execute_all(
-    screen: Screen, prepared: Sequence[PreparedRun], wanted: CheckOptions, place: Path | None
+    screen: Screen, prepared: Sequence[PreparedRun], wanted: CheckOptions, place: Path | None, refused: dict[str, str]
 ) -> list[ExecutedRun]:
-    """Execute run by run, up to the one in which the work is stopped or the time is over."""
+    """Execute run by run, up to the one in which the work is stopped or the time is over.
+
+    Args:
+        refused: gets the reason of each run that is refused, by its title.
+    """
     executed: list[ExecutedRun] = []
-    for done in _executed(prepared, wanted):
+    for done in _executed(prepared, wanted, refused):
         executed.append(done)
         wrong = sum(not row.passed for row in done.judged.properties)
         outcome = f"{wrong} UNEXPECTED" if wrong else "as expected"
@@ -257,7 +270,7 @@ def _execute_all(
     return executed
 
 
-def _executed(prepared: Sequence[PreparedRun], wanted: CheckOptions) -> Iterator[ExecutedRun]:
+def _executed(prepared: Sequence[PreparedRun], wanted: CheckOptions, refused: dict[str, str]) -> Iterator[ExecutedRun]:
     """The runs as they end, here or on a cluster; fewer where the work is stopped or the time is over."""
     if wanted.cluster is not None:
         ask = functools.partial(_execute_there, memory=wanted.memory)
@@ -270,6 +283,8 @@ def _executed(prepared: Sequence[PreparedRun], wanted: CheckOptions) -> Iterator
             return
         try:
             yield execute(one, wanted.workers, wanted.memory, wanted.quiet)
+        except Refusal as error:
+            refused[one.configured.title] = error.message
         except Interrupted:
             if not interrupts.passed():
                 raise
@@ -288,8 +303,9 @@ def _verdicts(count: int) -> str:
     return f"{count} verdict{'s' * (count != 1)}"
 
 
-def _left_out(prepared: PreparedRun) -> JudgedRun:
-    return prepared.judged(not_judged(prepared.subject, prepared.ids, "the check ended before this run"), 0.0, ())
+def _left_out(prepared: PreparedRun, refused: Mapping[str, str]) -> JudgedRun:
+    reason = refused.get(prepared.configured.title, "the check ended before this run")
+    return prepared.judged(not_judged(prepared.subject, prepared.ids, reason), 0.0, ())
 
 
 def exit_code(one: JudgedProperty) -> int:
@@ -302,7 +318,7 @@ def exit_code(one: JudgedProperty) -> int:
 def last_line(runs: Sequence[JudgedRun], faulty: int, left_out: int, code: int) -> str:
     """The closing line: failures first, then the counts."""
     count = sum(len(run.properties) for run in runs)
-    parts = [f"stopped: {left_out} runs NOT checked"] * (left_out > 0)
+    parts = [f"stopped: {left_out} run{'s' * (left_out != 1)} NOT checked"] * (left_out > 0)
     parts.append(f"{faulty} UNEXPECTED of {_verdicts(count)}" if faulty else f"{_verdicts(count)}, 0 unexpected")
     return ", ".join(parts) + f" (exit {code})"
 

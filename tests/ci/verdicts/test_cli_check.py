@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 import os
 import re
 import signal
@@ -10,14 +12,14 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.run import fanout
-from kraftcheck.ci.run.fanout import LostPart
+from kraftcheck.ci.run.fanout import LostPart, LostProcess, fan_out, processes
 from kraftcheck.ci.run.judged import JudgedProperty
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.terminal.files import MARK
@@ -209,27 +211,27 @@ def proof(row: Row) -> ProofRow:
 
 
 class Answers:
-    """A pool whose processes have answered already, but for rows of which there is no answer."""
+    """A pool whose processes have answered already, or are lost, but for rows of which there is no answer."""
 
-    _processes: Mapping[int, Any] = {}
-
-    def __init__(self, answers: Mapping[Row, Sequence[RowPart]], submitted: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, answers: Mapping[Row, Sequence[RowPart] | LostProcess], submitted: Callable[[], None] = lambda: None
+    ) -> None:
         self.answers, self.submitted = answers, submitted
 
-    def __call__(self, *words: object) -> Answers:
-        """The pool, as its class makes it."""
-        return self
+    def __call__(self, count: int) -> nullcontext[Answers]:
+        """The pool, as it is made."""
+        return nullcontext(self)
 
     def submit(self, task: object, row: Row, *words: object) -> Future[Sequence[RowPart]]:
         """The answer about a row."""
         self.submitted()
         answer: Future[Sequence[RowPart]] = Future()
-        if row in self.answers:
-            answer.set_result(self.answers[row])
+        match self.answers.get(row):
+            case LostProcess() as lost:
+                answer.set_exception(lost)
+            case parts if parts is not None:
+                answer.set_result(parts)
         return answer
-
-    def shutdown(self, cancel_futures: bool) -> None:
-        """Nothing is to be ended."""
 
 
 def plain(text: str) -> str:
@@ -252,7 +254,7 @@ def test_two_processes_say_what_one_says(tmp_path: Path) -> None:
         documents.append((found, {str(path.relative_to(place)) for path in place.rglob("*.itf.json")}))
     assert outputs[0] == outputs[1]
     assert documents[0] == documents[1]
-    assert [line.split()[2] for line in outputs[0].splitlines()[:3]] == ["kip", "fixed", "fixed"]
+    assert [line.split()[2] for line in outputs[0].splitlines()[1:4]] == ["kip", "fixed", "fixed"]
 
 
 class Fatal:
@@ -264,10 +266,39 @@ class Fatal:
 
 
 def test_a_process_that_ends_is_no_pass() -> None:
-    """Where a process has ended there is an error that names a row, and no verdict."""
+    """Where a process has ended there is a reason that names the row, and no verdict."""
     options = RowOptions(OPTIONS.budget, quiet=True, place=Fatal(), documented=False)  # type: ignore[arg-type]
-    with pytest.raises(LostPart, match=r"the process that was asked about .*zk-jbod.* has ended"):
+    lost = dict[Row, str]()
+    assert list(check_rows([SHORT, PROVEN], (), options, lost=lost.__setitem__)) == []
+    assert lost == {row: f"{' '.join(row)}: its process ended with the exit code 3" for row in (SHORT, PROVEN)}
+    with pytest.raises(Interrupted, match=r"zk-jbod jobs .*: its process ended with the exit code 3"):
         list(check_rows([SHORT, PROVEN], (), options))
+
+
+def test_a_process_that_is_killed_costs_one_answer() -> None:
+    """What the system kills for want of memory has no answer and says so; the other parts are answered."""
+    killed = functools.partial(signal.raise_signal, signal.SIGKILL)
+    parts = [functools.partial(abs, -1), killed, functools.partial(abs, -2), functools.partial(abs, -3)]
+    lost = list[str]()
+    found = fan_out(processes(2), operator.call, parts, "calls", quiet=True, lost=lambda part, why: lost.append(why))
+    assert [answer for _, answer in found] == [1, 2, 3]
+    assert [why.partition(": its ")[2] for why in lost] == [
+        "process was ended by SIGKILL, as a system does that is short of memory: give fewer --workers"
+    ]
+
+
+def test_the_check_goes_on_without_a_lost_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row whose process is lost is an error of the reports, exit 20; the others keep their verdicts."""
+    rows = [row for row in EXPECTED if row[:2] == ("broker-ids", "tiny")]
+    answers = {row: tuple(row_module.row_parts(row, False, OPTIONS)) for row in rows[1:]}
+    monkeypatch.setattr(command, "processes", Answers({**answers, rows[0]: LostProcess(rows[0], -9)}))
+    ran = kraftcheck("check", "broker-ids", "--scope", "tiny", "--quiet", "--workers", 2, "--junit", tmp_path / "a.xml")
+    assert (ran.code, ran.last.startswith("stopped: 1 row NOT checked, ")) == (20, True)
+    assert f"NO VERDICT of {' '.join(rows[0])}: its process was ended by SIGKILL" in ran.out
+    suites = [
+        {fault.get("type") for fault in suite.iter("error", "failure")} for suite in read_junit(tmp_path / "a.xml")
+    ]
+    assert suites == [{"not-judged"}, *[set()] * len(answers)]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +316,7 @@ def test_a_process_that_ends_is_no_pass() -> None:
 def test_a_row_that_is_not_whole_is_an_error(parts: Sequence[RowPart], monkeypatch: pytest.MonkeyPatch) -> None:
     """A search and the proofs that are expected, all of the row that was asked for: nothing else counts."""
     answers = {SHORT: (explored(SHORT),), PROVEN: parts}
-    monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers(answers))
+    monkeypatch.setattr(command, "processes", Answers(answers))
     with pytest.raises(LostPart, match="has not told every part of it"):
         list(check_rows([SHORT, PROVEN], [PROVEN], OPTIONS))
 
@@ -293,13 +324,13 @@ def test_a_row_that_is_not_whole_is_an_error(parts: Sequence[RowPart], monkeypat
 def test_rows_are_shown_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows with proofs are begun first; all are shown in the order that was asked for."""
     answers = {row: (explored(row), *[proof(row)] * (row == PROVEN)) for row in EXPECTED if row[0] == "zk-jbod"}
-    monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers(answers))
+    monkeypatch.setattr(command, "processes", Answers(answers))
     assert [*check_rows([*answers], [PROVEN], OPTIONS)] == [part for row in answers for part in answers[row]]
 
 
 def test_a_stop_leaves_out_what_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a signal the rows that are ready are shown, and no other."""
-    monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers({SHORT: (explored(SHORT),)}))
+    monkeypatch.setattr(command, "processes", Answers({SHORT: (explored(SHORT),)}))
     parts = check_rows([SHORT, PROVEN], (), OPTIONS)
     assert next(parts) == explored(SHORT)
     signal.raise_signal(signal.SIGTERM)
@@ -309,7 +340,7 @@ def test_a_stop_leaves_out_what_is_not_ready(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_stop_before_all_rows_has_nothing_to_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no row is ready the work is interrupted."""
     pool = Answers({}, lambda: signal.raise_signal(signal.SIGTERM))
-    monkeypatch.setattr(fanout, "ProcessPoolExecutor", pool)
+    monkeypatch.setattr(command, "processes", pool)
     with pytest.raises(Interrupted, match="before there was anything to report"):
         list(check_rows([SHORT, PROVEN], (), OPTIONS))
 

@@ -337,7 +337,38 @@ def test_what_a_table_does_not_take_is_refused(words: tuple[str, ...], told: str
     assert check(*words).refusal().startswith(told)
 
 
-def test_the_built_in_check_remains() -> None:
-    """`--built-in` checks the systems that come with kraftcheck, whatever the table says."""
-    ran = check("--built-in", "broker-ids", "--scope", "tiny", "--rules", "fixed")
-    assert (ran.code, "runs of" in ran.out) == (0, False)
+def test_the_built_in_check_remains(repository: Path) -> None:
+    """`--built-in` checks the systems that come with kraftcheck, whatever the table says; without a table the first
+    line says that they are, and names a table below."""
+    row = ("broker-ids", "--scope", "tiny", "--rules", "fixed")
+    ran = check("--built-in", *row)
+    assert (ran.code, "runs of" in ran.out, "kraftcheck.toml" in ran.out) == (0, False, False)
+    (repository / "kraftcheck.toml").rename(repository / "lamps" / "kraftcheck.toml")
+    ran, said = check(*row), "no kraftcheck.toml here or above: the systems that come with kraftcheck are checked"
+    below = "; --config lamps/kraftcheck.toml executes the table there"
+    assert (ran.code, ran.out.splitlines()[0]) == (0, f"{said}{below}")
+    (repository / "lamps" / "kraftcheck.toml").unlink()
+    assert check(*row).out.startswith(f"{said}\n")
+
+
+@pytest.mark.parametrize(("expected", "code"), [("refuted 2", 2), ("refuted 3", 12)])
+def test_a_run_that_is_refused_late_costs_no_other_its_verdict(expected: str, code: int, repository: Path) -> None:
+    """Of a property that raises each case of its run is an error; those before and after keep theirs, and the exit
+    code is 2 unless one of them is worse."""
+    (repository / f"dim{code}.py").write_text(LAMP.replace("s.colour != 2", "s.color != 2"), encoding="utf-8")
+    bad = f'[[runs]]\nname = "bad"\nsystem = "dim{code}.py:LAMP"\n'
+    table = TABLE.replace('"refuted 2"', f'"{expected}"').replace(
+        '[[runs]]\nname = "walks"', f'{bad}[[runs]]\nname = "walks"'
+    )
+    (repository / "kraftcheck.toml").write_text(table, encoding="utf-8")
+    ran = check("--junit", "out.xml")
+    assert (ran.code, ran.last.startswith("stopped: 1 run NOT checked, ")) == (code, True)
+    why = f"dim{code}.py:14: property never-two raised AttributeError: 'Lamp' object has no attribute 'color'"
+    assert f"bad: NO VERDICT: {why}" in ran.out
+    found = {
+        name: [f"{fault.tag} {fault.get('type')}" for case in suite.iter("testcase") for fault in case]
+        for suite in read_junit(repository / "out.xml")
+        for name in [suite.find("testcase").get("classname")]
+    }
+    wrong = ["failure unexpected"] * (code == 12)
+    assert found == {"search": wrong, "walks": [], "proof": [], "bad": ["error not-judged"] * 4}

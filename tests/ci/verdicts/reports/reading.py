@@ -28,9 +28,11 @@ def _sarif_schema() -> Draft4Validator:
 
 
 def read_junit(path: Path) -> etree._Element:
-    """The root of a JUnit file, once it is valid."""
+    """The root of a JUnit file, once it is valid and no two of its cases are called alike."""
     tree = etree.parse(path)
     _junit_schema().assertValid(tree)
+    names = [(case.get("classname"), case.get("name")) for case in tree.iter("testcase")]
+    assert len({*names}) == len(names)
     return tree.getroot()
 
 

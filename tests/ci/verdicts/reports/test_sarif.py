@@ -149,3 +149,30 @@ def test_a_finding_keeps_its_identity(judged_run: JudgedRun, repository: Path) -
     (other,) = valid_sarif(sarif([moved], 12))["results"]
     (same,) = valid_sarif(sarif([judged_run], 12))["results"]
     assert before["partialFingerprints"] == same["partialFingerprints"] != other["partialFingerprints"]
+
+
+CHANGED = '''
+import kraftcheck as kc
+
+
+def valid(self, rules):
+    """ELR members beside those of the ISR."""
+    return self.isr.plus(self.elr).keep(self.acceptable)
+
+
+KIP = kc.kafka("elections").override("election.elr.only-when-isr-empty", valid)
+'''
+
+
+def test_what_a_change_breaks_is_at_the_change(repository: Path) -> None:
+    """A shipped property that a user's rule breaks is shown at that rule; the property is a related location."""
+    Path("mykip.py").write_text(CHANGED, encoding="utf-8")
+    words = ("--scope", "tiny", "--property", "elr-elected-last", "--quiet", "--sarif", "out.sarif")
+    assert kraftcheck("explore", "mykip.py:KIP", *words).code == 12
+    (result,) = read_sarif(Path("out.sarif"))["results"]
+    here = {"uri": "a%20b/mykip.py", "uriBaseId": "%SRCROOT%"}
+    line = 1 + CHANGED.splitlines().index("def valid(self, rules):")
+    assert [one["physicalLocation"] for one in result["locations"]] == [
+        {"artifactLocation": here, "region": {"startLine": line}}
+    ]
+    assert result["relatedLocations"][0]["message"]["text"].startswith("elr-elected-last: ")

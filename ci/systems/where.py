@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import functools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import attrs
@@ -153,6 +155,11 @@ IN_FULL = 8  # rules that are shown in full; the ids of the others follow
 
 EXACT, PART, NEAR = 3, 2, 1
 _LIKE = 0.8  # how alike two words are that differ by a slip of the keyboard
+FEW_HAVE, FEW_IN_ROW = (
+    4,
+    2,
+)  # a word is rare that so many findings have at most; so many words may be in a row by chance
+_TOLD = ("id", "title", "effect", "needs", "workaround", "source", "promised", "reported", "searched")  # of a finding
 _IN_ID = 4  # how much more a word weighs in the id of a rule, or in what it cites
 
 
@@ -164,6 +171,40 @@ def find(words: str) -> list[RuleEntry]:
         ids = [entry.rule.id for entry in entries()]
         raise Refusal(f"no rule is about {words!r}; {nearest(words.replace(' ', '-'), ids)}")
     return [entry for _, entry in sorted(scored, key=lambda pair: (-pair[0], pair[1].rule.id))]
+
+
+def findings_about(text: str) -> list[Finding]:
+    """The findings that a number, words of a symptom or a line of a broker's log are about, the best match first.
+
+    A finding is, whose text has all of the words, or several in a row of which some are in few texts; where there is
+    none, one of a rule that is about all of them.
+
+    Raises:
+        Refusal: where there is none, with those that have most of the words.
+    """
+    asked = _words(text)
+    texts = {one.id: _words(" ".join(getattr(one, name) for name in _TOLD)) for one in FINDINGS}
+    common = Counter(word for words in texts.values() for word in {*words})
+    found, near = list[tuple[int, int, str]](), list[tuple[int, str]]()
+    for name, words in texts.items():
+        start, _, size = difflib.SequenceMatcher(None, asked, words, autojunk=False).find_longest_match()
+        rare = sum(common[word] <= FEW_HAVE for word in {*asked[start : start + size]})
+        whole = asked and all(_likeness(word, {*words}) > NEAR for word in asked)
+        if whole or rare > 1 or (rare and size > FEW_IN_ROW):
+            found.append((-size, -sum(map(words.count, asked)), name))
+        near.append((-sum(len(texts) // common[word] for word in {*asked}.intersection(words)), name))
+    if found:
+        phrase = min(found)[0] if min(found)[0] == -len(asked) else 0  # all words in a row are more than all words
+        return [BY_ID[name] for size, _, name in sorted(found) if size == phrase or not phrase]
+    with suppress(Refusal):
+        rules = find(text)
+        if of_rules := [one for one in FINDINGS if any(is_of(one, entry) for entry in rules)]:
+            return of_rules
+    close = [name for score, name in sorted(near)[:3] if score]
+    if len(text.split()) < 2 or not close:
+        raise Refusal(f"no finding {text[:80]!r}; {nearest(text, BY_ID, 'kraftcheck findings')}")
+    near_by = f"nearest by its words: {', '.join(close)}; `kraftcheck findings` shows all"
+    raise Refusal(f"no finding tells of {text[:80]!r}; {near_by}")
 
 
 def _words(text: str) -> list[str]:

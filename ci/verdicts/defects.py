@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -130,7 +131,9 @@ def choose(names: Sequence[str]) -> list[Bug]:
     variants = [bug.variant for bug in BUGS]
     for name in names:
         if name not in variants:
-            raise Refusal(f"no defect {name!r}; {nearest(name, variants, 'kraftcheck list --variants')}")
+            named = ", ".join(bug.variant for bug in BUGS if re.search(rf"\b{re.escape(name)}\b", bug.entry))
+            near = f"it is of {named}" if named else nearest(name, variants, "kraftcheck list --variants")
+            raise Refusal(f"no defect {name!r}; {near}")
     return [bug for bug in BUGS if not names or bug.variant in names]
 
 

@@ -30,6 +30,7 @@ from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name, description, test_source
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.lookup import entries
+from kraftcheck.ci.systems.where import findings_about
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
@@ -114,7 +115,7 @@ OTHERWISE_THAN_RECORDED = 23  # exit code: a release answers otherwise than reco
 
 
 @click.command("findings")
-@click.argument("names", nargs=-1, metavar="[FINDING]...")
+@click.argument("names", nargs=-1, metavar="[FINDING|WORDS]...")
 @click.option(
     "--kafka",
     "version",
@@ -139,8 +140,9 @@ def findings_command(
 ) -> None:
     """What is wrong with released controllers: which release has it, how it shows, what mends it.
 
-    Without FINDING the table of all; with one a report that can be filed as it is. --run searches
-    again with the rules of the release, and takes the steps of each trace on the release's own
+    Without FINDING the table of all; with one a report that can be filed as it is. Words that are
+    no name, such as a number of an issue or a line of a broker's log, find what tells of them.
+    --run searches again with the rules of the release, and takes the steps of each trace on the release's own
     classes; what differs from the recorded evidence is named.
 
     \b
@@ -151,6 +153,7 @@ def findings_command(
     Examples:
       kraftcheck findings
       kraftcheck findings ghost-elr-member
+      kraftcheck findings Duplicate log directories
       kraftcheck findings --run --kafka 4.4.0 --out findings
     """
     chosen = _findings(names)
@@ -165,13 +168,16 @@ def findings_command(
         evidence, releases = recorded(), _releases(version)
         pairs = [(finding.id, release) for finding in chosen for release in releases]
         code, rows = 0, [evidence[pair] for pair in pairs if pair in evidence]
-        _show(screen, chosen, releases, named=bool(names))
+        _show(screen, chosen, releases, named=len(chosen) == 1 or not BY_ID.keys().isdisjoint(names))
     if target is not None:
         write_json(target, document(rows, code))
     sys.exit(code)
 
 
 def _findings(names: Sequence[str]) -> tuple[Finding, ...]:
+    """The findings of these names, or those that the words are about, where none of them is a name; without any all."""
+    if names and not BY_ID.keys() & {*names}:
+        return tuple(findings_about(" ".join(names)))
     for name in names:
         if name not in BY_ID:
             raise Refusal(f"no finding {name!r}; {nearest(name, BY_ID, 'kraftcheck findings')}")

@@ -47,6 +47,7 @@ from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.questions import run_to_end, search_budget
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.systems.where import findings_about
 from kraftcheck.model.partition.registration import local_name
 from kraftcheck.model.rules.ruleset import KNOWN, MENDED, PRESETS, parse, variants
 from kraftcheck.model.rules.ruleset import NEWEST as NEWEST_RULES
@@ -122,12 +123,40 @@ def test_each_case_of_a_broker_counts(monkeypatch: pytest.MonkeyPatch, answer: b
     assert ask(Build("4.1.1"), [one]) == {}
 
 
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda one: one.id)
+def test_a_finding_is_found_by_what_it_tells(finding: Finding) -> None:
+    """Its title finds it first; a message that it quotes finds all that quote it, in a line of a log too."""
+    assert findings_about(finding.title)[0] == finding
+    for quoted in (one for one in re.findall(r'"([^"]+)"', finding.effect) if len(one.split()) > 3):
+        for text in (quoted, f"[2026-11-21 22:51:38,567] ERROR {quoted} at /var/a/orders-0 (kafka.log.LogManager)"):
+            assert [*findings_about(text)] == [one for one in FINDINGS if quoted in one.effect]
+    for number in re.findall(r"KAFKA-[0-9]+", f"{finding.source} {finding.reported}"):
+        assert finding in findings_about(number), number
+
+
+def test_a_symptom_finds_what_tells_of_it() -> None:
+    """One finding that has the words is shown as a whole, several as rows; what rules alone tell of is found, too."""
+    assert kraftcheck("findings", "Duplicate", "log", "directories").out == kraftcheck("findings", "torn-promotion").out
+    assert kraftcheck("findings", "ERROR Duplicate log directories found: /d0/x-1").out.startswith("# torn-promotion")
+    of_issue = kraftcheck("findings", "KAFKA-19522").out
+    assert of_issue.splitlines()[1].split()[1] == "dead-last-known-leader"
+    assert kraftcheck("findings", "dead-last-known-leader-electable").out.startswith("# dead-last-known-leader\n")
+    assert kraftcheck("bugs", "KAFKA-19522").refusal() == (
+        "no defect 'KAFKA-19522'; it is of dead-last-known-leader-electable"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
         (
             ("ghost-elr-membr",),
             "no finding 'ghost-elr-membr'; did you mean ghost-elr-member, unregistered-elr-member, snapshot-drops-elr?",
+        ),
+        (
+            ("Duplicate purple elephants",),
+            "no finding tells of 'Duplicate purple elephants'; nearest by its words: slow-return, torn-promotion; "
+            "`kraftcheck findings` shows all",
         ),
         (("--kafka", "9.9.9"), f"no evidence of Kafka 9.9.9; known: {', '.join(known_versions())}"),
         (("--out", "somewhere"), "--out needs --run; leave it out"),

@@ -119,7 +119,8 @@ def brief(rows: Sequence[Row]) -> Iterator[str]:
         last, count = row["spells"][-1], len(row["spells"])
         still = ", and still so" if any(one["until"] is None for one in row["spells"]) else ""
         often = "once" if count == 1 else f"{count} times"
-        yield f"{title(row)} {often}, last at offset {last['from']}{still}{mend}"
+        name = title(row) if row["causes"] else f"broken by no known defect: {label(row)}"
+        yield f"{name} {often}, last at offset {last['from']}{still}{mend}"
 
 
 def label(row: Row) -> str:

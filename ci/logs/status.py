@@ -470,7 +470,8 @@ def _defects(found: Row) -> Iterator[str]:
     """The defects that the log has met, in a line each."""
     told = [f"  {line}" for line in known.brief(found["defects"])]
     if told:
-        yield "KNOWN DEFECTS met in this log; kraftcheck replay tells all of them"
+        what = "KNOWN DEFECTS met" if all(row["causes"] for row in found["defects"]) else "PROMISES BROKEN"
+        yield f"{what} in this log; kraftcheck replay tells all of them"
     yield from told
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from types import MappingProxyType
 
 from attrs import define, field, frozen
@@ -46,8 +46,45 @@ _ERROR = re.compile(
 )
 """What a tool prints that fails, with what called what."""
 
+_UNREACHED = re.compile(
+    r"\[[\d :,.-]+\] WARN \[AdminClient clientId=[\w-]*\] Connection to node (-?\d+) \(.{1,300}\) could not be "
+    r"established\. (?:Node|Broker) may not be available\. \(org\.apache\.kafka\.clients\.NetworkClient\)\s*$"
+)
+"""What a tool logs of a broker that it does not reach."""
+
+_ASKED = re.compile(r"\bkafka-(log-dirs|get-offsets)(?:\.sh|\.bat)?\s(?:.*\s--topic(?:-list)?[ =](\S+))?")
+"""A command of these tools, and which topics it asks for; none where all."""
+
 QUORUM, LOG_DIRS, VERSIONS = "kafka-metadata-quorum", "kafka-log-dirs", "kafka-broker-api-versions"
 _PART = "the answer of {} is shown in part"
+
+
+def is_of_other_tools(line: str) -> bool:
+    """Whether a line is of those tools besides kafka-log-dirs and kafka-get-offsets."""
+    return is_of_quorum(line) or any(form.match(line) for form in (_FEATURE, _VERSIONS))
+
+
+def is_of_log_ends(line: str) -> bool:
+    """Whether a line is of kafka-log-dirs or kafka-get-offsets, and of no log."""
+    return bool(_LOG_ENDS.match(line)) and ("brokers" in line or not line.startswith("{"))
+
+
+def is_unreached(line: str) -> bool:
+    """Whether a tool logs that it does not reach a broker."""
+    return bool(_UNREACHED.match(line))
+
+
+def asked_topics(lines: Iterable[str]) -> dict[str, set[str]]:
+    """Of tools that were asked for some topics alone, as the commands above their answers show, for which."""
+    asked: dict[str, set[str]] = {}
+    for match in (match for line in lines if (match := _ASKED.search(line))):
+        asked.setdefault(f"kafka-{match[1]}", set()).update((match[2] or "").strip("\"'").split(","))
+    return {tool: topics for tool, topics in asked.items() if "" not in topics}
+
+
+def is_failure(line: str) -> bool:
+    """Whether a tool prints such a line as it fails."""
+    return bool(_ERROR.match(line))
 
 
 def is_of_quorum(line: str) -> bool:
@@ -86,6 +123,7 @@ class ToolsReport:
     error: str = ""  # where a tool failed while it printed, if one did
     elr_on: bool = False  # whether kafka-features shows that there may be eligible replicas outside of an ISR
     named: set[str] = field(factory=set)  # the partitions that other tools name, as `topic-index`
+    asked_topics: Mapping[str, Set[str]] = field(factory=dict)  # as of `asked_topics`
     supported: str = ""  # the highest metadata version that the cluster supports, as kafka-features names it
     _quorum: dict[str, str] = field(factory=dict)
     _nodes: dict[int, _QuorumRow] = field(factory=dict)
@@ -94,6 +132,7 @@ class ToolsReport:
     _failed: dict[str, None] = field(factory=dict)
     _answers: dict[str, set[int]] = field(factory=dict)
     _held: dict[int, set[str]] = field(factory=dict)
+    _unreached: set[int] = field(factory=set)
     _ended: set[str] = field(factory=set)
     _asked: set[int] = field(factory=set)
     _open: bool = False
@@ -120,6 +159,8 @@ class ToolsReport:
             self._tell("kafka-features", match[1], match.groups())
         elif match := _VERSIONS.match(line):
             self._read_versions(match)
+        elif match := _UNREACHED.match(line):
+            self._unreached.add(int(match[1]))
         elif _ERROR.match(line):
             self.error = self.error or place
         elif line.startswith(_HEAD):
@@ -224,11 +265,16 @@ class ToolsReport:
 
     def not_held(self, broker: int, partition: str) -> bool:
         """Whether kafka-log-dirs shows what a broker holds, and not this partition up to its high watermark."""
-        return broker in self._held and partition not in self._held[broker]
+        return broker in self._held and partition not in self._held[broker] and self._is_asked(LOG_DIRS, partition)
 
     def has_no_end(self, partition: str) -> bool:
         """Whether kafka-get-offsets shows ends of what is led, and not of this partition."""
-        return bool(self._ended) and partition not in self._ended
+        return bool(self._ended) and partition not in self._ended and self._is_asked("kafka-get-offsets", partition)
+
+    def _is_asked(self, tool: str, partition: str) -> bool:
+        """Whether a tool was asked for a partition, as far as a command is shown; one may ask by a pattern."""
+        topics, topic = self.asked_topics.get(tool), partition.rpartition("-")[0]
+        return topics is None or topic in topics or any(re.escape(one) != one for one in topics)
 
     def quiet(self, live: Set[int], fenced: Set[int], late: Mapping[int, str]) -> Iterator[str]:
         """Who does not do what its place in the cluster wants, so that the rest may be an old picture.
@@ -252,6 +298,8 @@ class ToolsReport:
         if voting and named and voting != named:
             yield f"{QUORUM} shows voters {listed(voting)}, and voters {listed(named)}"
         yield from self._slow_voters(late)
+        if brokers := self._unreached & live:
+            yield f"shown as live, and not reached by a tool: {listed(brokers)}"
         if brokers := late.keys() - self.voters - fenced:
             yield f"shown as live, and does not keep up with the quorum: {listed(brokers, late)}"
         yield from self._failed

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
 
@@ -257,13 +257,14 @@ def _mark(word: str) -> tuple[str, int, dict[str, Any]]:
     return f"SNAPSHOT_{word}", 0, {}
 
 
-def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
+def shown(lines: Sequence[str], name: str, problem: Problem, asked: Mapping[str, Set[str]]) -> Shown:
     """What the lines of a text show.
 
     Args:
         problem: called for every line that cannot be read.
+        asked: as of `asked_topics`.
     """
-    found = Shown()
+    found = Shown(beside=ToolsReport(asked_topics=asked))
     for number, line in enumerate(lines, 1):
         place = f"{name}:{number}"
         if form_of(line) == TOPICS:

@@ -10,7 +10,8 @@ _LINE = (
 )
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*"
 _PREFIX = re.compile(
-    rf"(?:\s++|>|\d++[\t:]|[\w.-]++\s++\| |(?:\w{{3}} +\d+ \d\d:\d\d:\d\d|{_TIME}) \S++ \S+: |{_TIME} |\[[\w./-]++\] )"
+    rf"(?:\s++|>|\d++[\t:]|[\w.-]++\s++\| |(?:\w{{3}} +\d+ \d\d:\d\d:\d\d|{_TIME}) \S++ \S+: "
+    rf"|{_TIME} (?:std(?:out|err) [FP] )?|\[[\w./ -]++\] )"
     rf"{{1,8}}?{_LINE}"
 )
 """What terminals, editors, mails, `docker logs -t`, `docker compose logs`, journals, `kubectl logs --prefix` put before
@@ -20,6 +21,7 @@ _HARMLESS = re.compile(
     r"Picked up \w+: |SLF4J(?:\([A-Z]\))?: |log4j:WARN (?:No appenders could be|Please initialize the|See http)"
     r"|(?:OpenJDK|Java HotSpot).{1,40} warning: (?:Sharing is only|Options? .{1,80} deprecated|[Ii]gnoring option)"
     r"|.{0,80}? INFO (?:Kafka (?:version|commitId|startTimeMs): |App info kafka|Metrics (?:scheduler|reporters) closed)"
+    r'|Defaulted container "[\w.-]+" out of: |(?:[A-Z][a-z]{2} ){2} ?\d+ \d\d:\d\d:\d\d (?:[AP]M )?\w+ \d{4}\s*$'
     r"|```|--More--(?:\(\d+%\))?\s*$|\(END\)\s*$"
 )
 """Lines of the JVM, of logging, and of a pager, or what fences a text: known to tell nothing of a cluster."""
@@ -30,7 +32,7 @@ _PROMPT = r"(?:(?:(?:\[[^\[\]]{1,80}\]|\S*[\w~/\]]) ?)?[$#%](?: +|$)|(?:PS )?[A-
 _TOOL = r"(?:(?:sudo|docker|kubectl) [^|;&<]{0,300}?)?[^\s|;&<]{0,300}\bkafka-"
 _REST = r"(?:[^|;&<`(]|2>&1)*"
 _COMMAND = re.compile(
-    rf"{_PROMPT}\s*(?:(?:cat|cd|ls|less|more|clear|exit)\b{_REST}"
+    rf"{_PROMPT}\s*(?:(?:cat|cd|ls|less|more|clear|exit|date)\b{_REST}"
     rf"|{_TOOL}[a-z-]+(?:[. ]{_REST})?(?:\| *(?:less|more|cat|tee)\b{_REST})?)?$"
 )
 """A prompt, and a command whose words leave nothing of what it prints out; what those of kafka-topics ask for
@@ -84,6 +86,16 @@ def clean(text: str) -> tuple[list[str], int]:
     if text.rstrip().rpartition("\n")[2].startswith(_MORE):
         lines[-1], noise = _MORE, noise - 1
     return lines, noise
+
+
+def is_of_a_log(line: str) -> bool:
+    """Whether a line is one of a program's log."""
+    return re.match(rf"(?:\[?\d{{4}}-\d\d-\d\d[ T][\d:,.]+Z?\]? )?(?:{_LEVELS}) ", line) is not None
+
+
+def holds_data(line: str) -> bool:
+    """Whether a line holds what Kafka's tools print, behind something else."""
+    return re.search(r"\s(?:Topic: |baseOffset: |Dumping )", line) is not None
 
 
 def is_talk(line: str) -> bool:

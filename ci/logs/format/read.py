@@ -18,7 +18,7 @@ import functools
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import TypeAlias, TypeVar
@@ -26,7 +26,7 @@ from typing import TypeAlias, TypeVar
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
-from kraftcheck.ci.logs.format import described, pasted, segments, texts
+from kraftcheck.ci.logs.format import beside, described, pasted, segments, texts
 from kraftcheck.ci.logs.format.aliases import Aliases
 from kraftcheck.ci.logs.format.fields import WireError
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, read_bytes
@@ -94,7 +94,7 @@ class SkipCount:
         if len(self.places) > self.allowed and self.aliases is not None:
             raise LogError(f"{place}: cannot be read; without --anonymise it is said why, with words of the line")
         if len(self.places) > self.allowed:
-            more = f" (the {len(self.places)}th; --allow-skipped {self.allowed})" if self.allowed else ""
+            more = f"; --allow-skipped {len(self.places)} passes over this, too" if self.allowed else ""
             raise LogError(f"{place}: {what}{more}")
         self.incomplete[SKIPPED] = None
 
@@ -119,8 +119,8 @@ def cluster_id(log: LogFiles) -> str | None:
     """
     first = log.files[0]
     folder = first.absolute().parent if isinstance(first, Path) else first.parent
-    for beside in (folder, folder.parent):
-        if first.suffix in BINARY and (data := _read_beside(beside / META)) is not None:
+    for place in (folder, folder.parent):
+        if first.suffix in BINARY and (data := _read_beside(place / META)) is not None:
             pairs = (line.partition("=") for line in data.decode("utf-8", "replace").splitlines())
             return next((value.strip() for key, _, value in pairs if key.strip() == "cluster.id"), None)
     return None
@@ -298,6 +298,7 @@ class _Order:
     snapshot_end: int | None = None
     epoch: int = 0  # of the last batch, or of the snapshot
     _due: int | None = None
+    _passed: int = 0  # how many were passed over before the last batch
 
     def admits(self, batch: Batch | CompactBatch) -> bool:
         """Whether a batch is one of the log; what is left out is counted, and so is what is missing before it.
@@ -321,7 +322,7 @@ class _Order:
                 return False
         if batch.epoch < self.epoch:
             self.skipped.problem(batch.place, f"epoch {batch.epoch} after {self.epoch}: a leader's epoch never falls")
-        self._due, self.epoch = batch.last_offset + 1, batch.epoch
+        self._due, self.epoch, self._passed = batch.last_offset + 1, batch.epoch, len(self.skipped.places)
         return True
 
     def note_gap(self, first: int, part: str) -> None:
@@ -343,6 +344,9 @@ class _Order:
         follows = f"offset {due} should follow, but the batch begins at {batch.base_offset}"
         if batch.base_offset < due:
             follows += ": another log begins here, or a part of this one again; give each log a file of its own"
+        elif len(self.skipped.places) > self._passed:  # what is missing is what was passed over
+            self.skipped.note(f"WARNING: {batch.place}: {follows}: what is between was passed over")
+            return
         self.skipped.problem(batch.place, follows)
 
 
@@ -375,7 +379,8 @@ def _file(path: AnyPath, skipped: SkipCount, compact_form: bool, last: bool) -> 
     if kind := segments.archive_of(data):
         raise LogError(f"{name}: {kind}; unpack it, and give the folder or file that was in it")
     encoding = pasted.encoding_of(data)
-    segment = suffix in BINARY or (path == STDIN and b"\0" in data[:_HEAD] and encoding == "utf-8-sig")
+    is_named = suffix in BINARY and (b"\0" in data[:_HEAD] or not pasted.is_of_a_log(data[:_HEAD].decode("latin-1")))
+    segment = is_named or (path == STDIN and b"\0" in data[:_HEAD] and encoding == "utf-8-sig")
     if segment and not data.startswith((b"Dumping", b"SLF4J", b"{")):
         whole = segments.whole_size(data) if last else len(data)
         is_cut, is_blank = segments.is_cut(data, whole), not any(data[whole:])
@@ -406,17 +411,21 @@ def _text(text: str, name: str, skipped: SkipCount, part: str, is_whole: bool) -
     of_batches = any(map(texts.BATCH.match, lines))  # whose counts tell whether a line of theirs is missing
     talk = {
         number: line for number, (line, kind) in enumerate(zip(lines, kinds, strict=True), 1)
-        if pasted.is_talk(line) or (of_batches and line.strip() and not kind)
+        if (pasted.is_talk(line) and not beside.is_unreached(line)) or (of_batches and line.strip() and not kind)
     }  # fmt: skip
     lines = ["" if number in talk else line for number, line in enumerate(lines, 1)]
     asked = any(map(described.asks_for_a_part, text.splitlines()))
     others = {number: line for number, line in talk.items() if not described.asks_for_a_part(line)}
-    if {described.TOPICS, described.QUORUM} & {*kinds}:
+    of_tools = texts.DUMP not in kinds and any(beside.is_of_log_ends(line) for line in lines)
+    if {described.TOPICS, described.QUORUM} & {*kinds} or of_tools:
         kept = _without_cut_row(lines, text.endswith("\n"), name, skipped)
         if asked:
             skipped.note("WARNING: the command above the lines asks for a part: other partitions are not shown")
-        yield part, _described(kept, name, skipped, is_whole and not asked and len(kept) == len(lines), others)
+        is_all, topics = is_whole and not asked and len(kept) == len(lines), beside.asked_topics(text.splitlines())
+        yield part, _described(kept, name, skipped, is_all, others, topics)
         return
+    if not any(kinds):
+        _check_kind(text.splitlines(), lines, name)
     skipped.not_known(name, talk)
     if texts.DUMP in kinds or texts.RECORD_LINE not in kinds:
         yield from _dump(lines, name, skipped, part)
@@ -427,6 +436,19 @@ def _text(text: str, name: str, skipped: SkipCount, part: str, is_whole: bool) -
         skipped.lacks(CUT, f"WARNING: {name}:{len(lines)}: the text ends within a record, which is left out")
         lines = lines[:-1]
     yield part, texts.line_batches(lines, name, skipped.problem)
+
+
+def _check_kind(text: Sequence[str], lines: Sequence[str], name: str) -> None:
+    """Refuse a text without a line of a log: by the first that says what it is, or else the first."""
+    told = {number: line for number, line in enumerate(text, 1) if line.strip()}
+    by_look = (
+        (beside.is_failure, "the tool failed, as where it reaches no broker; copy the folder of a controller's log"),
+        (pasted.is_of_a_log, "a program's log; `kraftcheck findings WORDS` finds what tells of such a message"),
+        (pasted.holds_data, "cut off what stands before each line"),
+    )
+    for is_such, mend in by_look:
+        if number := next((number for number, line in told.items() if is_such(line)), 0):
+            raise LogError(f"{name}:{number}: no line of a metadata log: {told[number][:60]!r}; {mend}")
 
 
 def _dump(lines: Sequence[str], name: str, skipped: SkipCount, part: str) -> Iterator[Part]:
@@ -468,13 +490,18 @@ def _without_cut_row(lines: Sequence[str], ended: bool, name: str, skipped: Skip
 
 
 def _described(
-    lines: Sequence[str], name: str, skipped: SkipCount, is_whole: bool, talk: Mapping[int, str]
+    lines: Sequence[str],
+    name: str,
+    skipped: SkipCount,
+    is_whole: bool,
+    talk: Mapping[int, str],
+    asked: Mapping[str, Set[str]],
 ) -> Iterator[Batch]:
     """The snapshot that kafka-topics --describe shows, between lines that are talk; of a text that is cut, in part."""
     if dumped := next((number for number, line in enumerate(lines, 1) if line.startswith(("baseOffset:", "|"))), 0):
         beside = "what kafka-dump-log prints, beside what kafka-topics or kafka-metadata-quorum prints"
         raise LogError(f"{name}:{dumped}: {beside}; give each a file of its own")
-    shown = described.shown(lines, name, skipped.problem)
+    shown = described.shown(lines, name, skipped.problem, asked)
     if not shown.rows:
         raise LogError(f"{name}: no partition is shown; give what kafka-topics --describe prints too")
     skipped.described = WHOLE if is_whole and not any(shown.in_part()) else IN_PART

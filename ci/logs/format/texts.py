@@ -87,7 +87,7 @@ def dump_batches(lines: Iterable[str], name: str, problem: Problem, first: int =
                 entries.append(entry)
         elif not _OTHER_LINES.match(text):
             broken = "if a terminal has broken the line, write the output to a file; else "
-            mend = f"{broken if text.startswith('baseOffset') else ''}give a segment, a checkpoint, or its dump"
+            mend = f"{broken if text.startswith('baseOffset') else ''}{GIVE}"
             problem(place, f"not a line of the dump tool: {text[:60]!r}; {mend}")
     yield from _finish(open_batch, entries, due, problem)
 
@@ -121,7 +121,10 @@ def record_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterato
 def _finish(batch: Batch | None, entries: list[LogEntry], due: int, problem: Problem) -> Iterator[Batch]:
     if batch is None:
         return
-    if due != 0:
+    if due == batch.last_offset - batch.base_offset + 1:
+        without = f"the batch at offset {batch.base_offset} shows none of its records"
+        problem(batch.place, f"{without}; dump the segment with --cluster-metadata-decoder")
+    elif due != 0:
         problem(batch.place, f"the batch at offset {batch.base_offset} counts {due:+d} records against its lines")
     yield evolve(batch, entries=tuple(entries))
 
@@ -274,3 +277,4 @@ def form_of(line: str) -> str:
 
 
 DUMP, RECORD_LINE = "dump", "record"  # forms of lines
+GIVE = "give a segment, a checkpoint, its dump, or what kafka-topics --describe prints"

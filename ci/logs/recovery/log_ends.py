@@ -16,6 +16,7 @@ from typing import Any
 from attrs import define, field
 
 from kraftcheck.ci.logs.format import pasted
+from kraftcheck.ci.logs.format.beside import is_of_other_tools
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, parse_json, read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.fields import Fields, FormError, each, integer, long, text
@@ -25,7 +26,8 @@ _DUMPING = re.compile(r"Dumping (?:.*/)?([\w.-]{1,249})-(\d+)/\d+\.log$")
 _BATCH = re.compile(r"baseOffset: \d+ lastOffset: (\d+) .*?partitionLeaderEpoch: (-?\d+) ")
 _OFFSET = re.compile(r"([\w.-]{1,249}):(\d+):(\d*)$")
 _BESIDE = re.compile(
-    r"\s*$|\{|\| |Dumping |(?:Log s|S)tarting offset: |Querying brokers for log dir|Received log directory information"
+    r"\s*$|\{|\| |Topic: |Dumping |(?:Log s|S)tarting offset: |Querying brokers for log dir"
+    r"|Received log directory information"
 )
 """What the tools print between the lines that tell of ends."""
 
@@ -79,10 +81,10 @@ def _read(found: LogEnds, path: Path, lines: Sequence[str], broker: int | None) 
     documents = [line for line in lines if line.startswith("{")] if len(lines) > 1 else lines
     offsets = [match for match in map(_OFFSET.fullmatch, lines) if match]
     of_batches = any(_BATCH.match(line) for line in lines)
-    if of_batches or offsets or (len(documents) == 1 and _is_whole(documents[0])):
+    if of_batches or offsets or any(map(_is_whole, documents)):
         found.not_known += [
             f"{path}:{number}: {line[:120]}" for number, line in enumerate(lines, 1)
-            if not (_BESIDE.match(line) or _BATCH.match(line) or _OFFSET.fullmatch(line))
+            if not (_BESIDE.match(line) or _BATCH.match(line) or _OFFSET.fullmatch(line) or is_of_other_tools(line))
         ]  # fmt: skip
     if of_batches:
         if broker is None:
@@ -94,14 +96,13 @@ def _read(found: LogEnds, path: Path, lines: Sequence[str], broker: int | None) 
         raise FormError(f"only what kafka-dump-log prints of data is given as {broker}={path}")
     if offsets:
         found.acknowledged.update({(one[1], int(one[2])): int(one[3]) for one in offsets if one[3]})
-        return
-    whole = documents[0] if len(documents) == 1 and _is_whole(documents[0]) else "\n".join(lines)
-    document = Fields.of(parse_json(path, whole.encode()))
-    for entry in document.read("brokers", each(Fields.of)):
-        if entry.has("logDirs"):
-            found.sizes.update(_sizes(entry))
-        else:
-            _answers(found, entry)
+    by_line = bool(offsets) or any(map(_is_whole, documents))
+    for document in documents if by_line else ["\n".join(lines)]:
+        for entry in Fields.of(parse_json(path, document.encode())).read("brokers", each(Fields.of)):
+            if entry.has("logDirs"):
+                found.sizes.update(_sizes(entry))
+            else:
+                _answers(found, entry)
 
 
 def _is_whole(text: str) -> bool:

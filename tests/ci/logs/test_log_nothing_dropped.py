@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import struct
 from collections.abc import Callable
@@ -334,6 +335,30 @@ def test_damaged_bytes_are_refused_with_the_way_to_what_is_whole(tmp_path: Path)
         ran = kraftcheck("status", path, "--allow-skipped", "1")
         assert ran.code == 10
         assert ran.out.startswith("what cannot be decoded is skipped; of those shown")
+
+
+def test_what_no_defect_explains_is_not_called_one(tmp_path: Path) -> None:
+    """Promises that a log breaks by no known defect, here by what a damaged batch held, are named as broken."""
+    first, after = 100, 108
+    (tmp_path / SEGMENT).write_bytes(cut(0, first, ELR) + cut(first, after, ELR)[:-1] + b"!" + cut(after, folder=ELR))
+    ran = kraftcheck("status", tmp_path, "--allow-skipped", "1")
+    assert "PROMISES BROKEN in this log" in ran.out
+    assert "KNOWN DEFECTS" not in ran.out
+    assert re.search(r"\n  broken by no known defect: leader-active, [a-z-]+ once, last at offset \d+\n", ran.out)
+
+
+@pytest.mark.parametrize("nth", [1, 7, 30])
+def test_one_damaged_batch_is_one_to_pass_over(nth: int, tmp_path: Path) -> None:
+    """What its offsets leave open is no second one: as many are allowed as the refusal says, and the gap is named."""
+    bases, path = [batch.base_offset for batch in batches(TROUBLE)], tmp_path / SEGMENT
+    first, after = bases[nth], bases[nth + 1]
+    path.write_bytes(cut(0, first) + cut(first, after)[:-1] + b"!" + cut(after))
+    with pytest.raises(LogError, match=r"the checksum does not match.*--allow-skipped 1 "):
+        list(read(find([path])[0], SkipCount(0)))
+    skipped = SkipCount(1)
+    assert [batch.base_offset for batch in read(find([path])[0], skipped)] == [*bases[:nth], *bases[nth + 1 :]]
+    assert len(skipped.places) == 1
+    assert any(f"offset {first} should follow, but the batch begins at {after}" in note for note in skipped.notes)
 
 
 @pytest.mark.parametrize(("first", "is_cut"), [(38, False), (39, True), (90, True)])

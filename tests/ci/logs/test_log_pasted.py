@@ -23,7 +23,7 @@ from kraftcheck.ci.logs.format.pasted import clean
 from kraftcheck.ci.logs.format.read import NO_OFFSETS, LogError, SkipCount, find, read
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.solvers.logs.explain.state import Batch
-from tests.ci.logs.test_log_described import ONE, WELL, first_line
+from tests.ci.logs.test_log_described import ONE, WELL, directories, first_line
 from tests.ci.logs.test_status import OUTAGE
 from tests.shared.captures import CAPTURED
 from tests.shared.commands import kraftcheck
@@ -221,7 +221,7 @@ def test_records_without_the_lines_of_batches_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", [
-    "[2026-11-21 22:51:38,567] WARN [AdminClient clientId=a] Connection to node 2 (k2/10.0.0.2:9092) could not be "
+    "[2026-11-21 22:51:38,567] WARN [Producer clientId=a] Connection to node 2 (k2/10.0.0.2:9092) could not be "
     "established. Node may not be available. (org.apache.kafka.clients.NetworkClient)",
     "[2026-11-21 22:51:38,567] INFO [AdminClient clientId=a] Node 2 disconnected. (org.apache.kafka.clients.Client)",
     "Connection to node 2 (k2/10.0.0.2:9092) could not be established. Node may not be available.",
@@ -245,6 +245,61 @@ def test_a_line_that_nobody_understands_is_never_well(line: str, place: int, tmp
     assert shown in " ".join(rest.split())
 
 
+UNREACHED = (
+    "[2026-11-21 22:51:38,567] WARN [AdminClient clientId=a] Connection to node %d (k2/10.0.0.2:9092) could not be "
+    "established. Node may not be available. (org.apache.kafka.clients.NetworkClient)"
+)
+
+
+def test_a_live_broker_that_a_tool_does_not_reach_is_named(tmp_path: Path) -> None:
+    """Of a broker that is down it is known; of one that is shown as live it says that the picture may be old."""
+    code, first, _ = first_line(f"{UNREACHED % 2}\n{ONE}{WELL}", tmp_path)
+    assert (code, first.partition(";")[0]) == (10, "shown as live, and not reached by a tool: 2")
+
+
+@pytest.mark.parametrize("tool", ["log-dirs", "get-offsets"])
+def test_who_asks_for_some_topics_gets_no_others(tool: str, tmp_path: Path) -> None:
+    """Where the command is shown, a topic that it did not ask for is not missed in the answer; one that it did, is."""
+    answer = {"log-dirs": f"Received log directory information from brokers 1,2,3\n{directories(1, 2, 3)}",
+              "get-offsets": "u:0:7\n"}[tool].replace("t-0", "u-0")  # fmt: skip
+    others = ONE.replace(": t\t", ": u\t") + WELL.replace(": t\t", ": u\t")
+    for topics, missed in (("--topic-list u", False), ("--topic u", False), ("--topic-list u,t", True), ("", True)):
+        command = f"$ kafka-{tool}.sh --bootstrap-server k:9092 --describe {topics}\n"
+        _, first, _ = first_line(f"{ONE}{WELL}{others}{command}{answer}", tmp_path)
+        assert ("t-0" in first) == missed, first
+
+
+BATCH = (
+    "baseOffset: {0} lastOffset: {0} count: 1 partitionLeaderEpoch: 1 isControl: false CreateTime: 1 isvalid: true\n"
+)
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("ERROR [Broker id=3] Duplicate log directories found", "a program's log; `kraftcheck findings WORDS`"),
+    ("[2026-11-21 22:51:38,567] WARN something", "a program's log; `kraftcheck findings WORDS`"),
+    ("Error while executing topic command : Timed out waiting for a node assignment.", "the tool failed, as where"),
+    (f"kafka-0 kafka {ONE}", "cut off what stands before each line"),
+    ("words", "give a segment, a checkpoint, its dump, or what kafka-topics --describe prints"),
+    (BATCH.format(0) + BATCH.format(1), "dump the segment with --cluster-metadata-decoder"),
+    ("u:0:7\n", "give what kafka-topics --describe prints too"),
+])  # fmt: skip
+def test_a_text_that_is_no_log_says_what_it_is(text: str, told: str, tmp_path: Path) -> None:
+    """The refusal of a text without a line of a log names the mend for what it looks like."""
+    path = tmp_path / ("server.log" if "program" in told else "text.txt")
+    path.write_text(f"{text}\n", encoding="utf-8")
+    refusal = kraftcheck("status", path).refusal()
+    assert refusal.startswith(str(path))
+    assert told in refusal
+
+
+@pytest.mark.parametrize("prefix", ["kafka-1  | ", "[pod/kafka-0/kafka] ", "[kafka-0 kafka] ",
+                                    "2026-11-21T22:51:38.567Z stdout F "])  # fmt: skip
+def test_what_stands_before_each_line_changes_nothing(prefix: str, tmp_path: Path) -> None:
+    """What containers put before a line of kafka-topics is passed over."""
+    text = "".join(f"{prefix}{line}" for line in (ONE + WELL).splitlines(keepends=True))
+    assert first_line(text, tmp_path)[:2] == first_line(ONE + WELL, tmp_path)[:2]
+
+
 @pytest.mark.parametrize("line", [
     "Picked up JAVA_TOOL_OPTIONS: -Xmx1g", "SLF4J: Class path contains multiple SLF4J bindings.", "```", "--More--",
     "OpenJDK 64-Bit Server VM warning: Sharing is only supported for boot loader classes because", "$ cat topics.txt",
@@ -252,6 +307,8 @@ def test_a_line_that_nobody_understands_is_never_well(line: str, place: int, tmp
     "$ bin/kafka-topics.sh --bootstrap-server k:9092 --describe > out.txt 2>&1",
     "$ docker exec k1 /opt/kafka/bin/kafka-metadata-quorum.sh describe --status", "$ kafka-log-dirs.sh | less",
     "[2026-11-21 22:51:38,567] INFO Kafka version: 4.1.0 (org.apache.kafka.common.utils.AppInfoParser)",
+    'Defaulted container "kafka" out of: kafka, init (init)', "$ date", "Sat Nov 21 22:51:38 UTC 2026", UNREACHED % 4,
+    UNREACHED % -1,
 ])  # fmt: skip
 def test_what_is_known_to_be_harmless_changes_nothing(line: str, tmp_path: Path) -> None:
     """A small list of lines of the JVM, of logging and of a terminal tells nothing of the cluster."""

@@ -128,6 +128,24 @@ def test_what_was_acknowledged_is_compared(topics: Path, tmp_path: Path) -> None
     assert "t-1: 20 records that were acknowledged are not in its log" in ran.out
 
 
+def test_one_text_has_what_all_tools_print(topics: Path, tmp_path: Path) -> None:
+    """Sizes and acknowledged offsets count in any order, also between the lines that `status` reads."""
+    names = ("log-dirs.txt", "offsets.txt", "topics.txt", "replication.txt")
+    parts = [(REAL / name).read_text(encoding="utf-8") for name in names]
+    parts += [
+        "ClusterId:              x\nLeaderId:               1\n",
+        "Feature: kraft.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 1\tEpoch: 7\n",
+    ]
+    place, alone = tmp_path / "all.txt", read_log_ends([str(REAL / "log-dirs.txt"), str(REAL / "offsets.txt")])
+    assert alone.sizes
+    assert alone.acknowledged
+    for order in (parts, parts[::-1], [*parts[1:], parts[0]]):
+        place.write_text("".join(order), encoding="utf-8")
+        assert read_log_ends([str(place)]) == alone
+    place.write_text(parts[1] + parts[0][:-20], encoding="utf-8")
+    assert recover(topics, "--logs", str(place)).refusal().startswith(f"{place}: ")
+
+
 def test_a_broker_that_is_down_is_started_first(tmp_path: Path) -> None:
     """In a log too: the chosen replica is named with what it lacks, and Kafka's tool gets no file of it."""
     ballot, log = tmp_path / "elect.json", tmp_path / "one"

@@ -170,6 +170,8 @@ class Sides:
         for side in (0, 1):
             if typed[side] in BY_ID:
                 given[side] = mended(typed[side], given[1 - side])
+            elif "/" in typed[side] and ":" not in typed[side] and Path(typed[side]).exists():
+                raise Refusal(f"{typed[side]} is no rule set; did you mean {KAFKA}{typed[side]}, a build of Kafka?")
         builds = [side for side in (0, 1) if typed[side].startswith(KAFKA)]
         if len(builds) == 2:
             raise Refusal("one side is a build of Kafka; give the rules of a release as the other one")

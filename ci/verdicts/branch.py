@@ -155,7 +155,8 @@ class _Asking:
         answer = FullAnswer(row.steps, row.differing, sequence_witnesses(self.build.like, row.kept), row.ended)
         text = f"whole controllers: {row.steps:,} steps in {row.sequences:,} sequences, {row.differing:,} differ"
         text = text if row.sequences else "whole controllers: nothing was answered in the time"
-        return answer, [text, *cause_lines(evolve(row, causes=row.causes[:1])), *filter(None, [row.late])]
+        shortest = sorted(row.causes, key=lambda one: len(one.steps))[:1]
+        return answer, [text, *cause_lines(evolve(row, causes=tuple(shortest))), *filter(None, [row.late])]
 
     def _checks(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
         rows = list[CheckRow]()
@@ -563,7 +564,8 @@ def _ended(outcome: _Outcome, base: str, wanted: _Mend | None) -> tuple[int, str
         late = wanted is not None and not outcome.complete  # it may be the mend
         return EXIT_INCOMPLETE if late else code, f"{said}none of the rule sets that were tried"
     kinds = [one.kind for found in outcome.compared.values() for one in found.changes]
-    said = f"is {naming.name}: {kinds.count(BROKEN)} promises newly broken, {kinds.count(MENDED)} newly kept"
+    broken = kinds.count(BROKEN)
+    said = f"is {naming.name}: {broken} promise{'s' * (broken != 1)} newly broken, {kinds.count(MENDED)} newly kept"
     said += "" if outcome.complete else " as far as it was asked"
     said += _beside_words(outcome)
     if wanted is not None and parse(naming.name) != parse(wanted.name):

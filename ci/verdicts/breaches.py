@@ -111,6 +111,7 @@ def written(
             for name, text in tests.items():
                 write(folder / TESTS / f"{name}.java", text)
     yield f"wrote {place / PAGE}"
+    yield from (f"no test of {one.name} has passed: {one.said}" for one in found if not one.shown)
     yield from (f"wrote {place / TESTS / f'{name}.java'}" for name in tests)
 
 

@@ -26,6 +26,7 @@ from kraftcheck.ci.conformance.kafka.jars import (
     listed,
 )
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.nearest import nearest
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+(-rc\d+)?")
 _JAR = re.compile(r"(?P<artifact>.+?)-\d[\w.+-]*\.jar")
@@ -69,7 +70,7 @@ class Part:
             return cls(path, f"kafka-{module}" if module else "", hashlib.sha256(below.encode()).hexdigest())
         digest, named = digest_of(path.resolve()), _JAR.fullmatch(path.name)
         if digest is None or not zipfile.is_zipfile(path):
-            raise Refusal(f"{path} is no jar")
+            raise Refusal(f"{path} is no jar{_root_of(path)}")
         return cls(path, named["artifact"] if named else path.stem, digest)
 
     @functools.cached_property
@@ -147,7 +148,7 @@ class Build:
                 fetched.
         """
         if like is not None and like not in known_versions():
-            raise Refusal(f"no digests of Kafka {like}, to complete {text}; known: {', '.join(known_versions())}")
+            raise Refusal(f"Kafka {like}, to complete {text}, is not listed; {nearest(like, known_versions())}")
         if text in known_versions() and like in (None, text):
             return cls(text)
         if _VERSION.fullmatch(text):
@@ -357,8 +358,15 @@ def _paths(text: str) -> list[Path]:
     folder = place / "libs" if (place / "libs").is_dir() else place
     found = [path for path in sorted(folder.glob("*.jar")) if not _NOT_DRIVEN.fullmatch(path.name)]
     if not found:
-        raise Refusal(f"{text} has neither jars nor classes of Kafka (org/apache/kafka)")
+        raise Refusal(f"{text} has neither jars nor classes of Kafka (org/apache/kafka){_root_of(place)}")
     return found
+
+
+def _root_of(place: Path) -> str:
+    """The end of a refusal of what lies in a folder of classes, or is around one: that folder."""
+    near = (*place.absolute().parents, *(place.absolute().glob("*") if place.is_dir() else ()))
+    roots = (folder for folder in near if (folder / "org/apache/kafka").is_dir())
+    return next((f"; did you mean {folder}, which holds org?" for folder in roots), "")
 
 
 def _of_checkout(place: Path) -> list[Path]:

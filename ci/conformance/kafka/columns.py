@@ -184,10 +184,24 @@ def pad(members: Sequence[int], slots: int) -> list[int]:
     return [*members, *[VACANT] * (slots - len(members))]
 
 
+MASKS = frozenset({"removing", "adding", "acceptable", "target_removing", "target_adding", "dirs", "online"})
+"""Columns that are sets of brokers or directories, whatever partition or record they are of."""
+
+SAID = {("leader", NO_LEADER): "none", ("leader", KEEP_LEADER): "unchanged", ("recovery", KEEP_RECOVERY): "unchanged",
+        ("last_known", NO_LAST_KNOWN): "none", ("assigned", VACANT): "none"}  # fmt: skip
+"""Numbers that stand for no number."""
+
+
 def named(values: Mapping[str, Any]) -> str:
-    """Columns by name, for a reader."""
-    texts = (value if isinstance(value, str) else str(value).replace(" ", "") for value in values.values())
-    return " ".join(f"{name}={text}" for name, text in zip(values, texts, strict=True))
+    """Columns by name, for a reader: a set in braces, its mask is not shown."""
+    return " ".join(f"{name}={_text(name.rpartition('.')[2], value)}" for name, value in values.items())
+
+
+def _text(name: str, value: Any) -> str:
+    if name in MASKS and isinstance(value, int) and value >= 0:
+        return f"{{{','.join(str(one) for one in range(value.bit_length()) if value >> one & 1)}}}"
+    said = SAID.get((name, value)) if isinstance(value, int) else None
+    return said or str(value).replace(" ", "")
 
 
 def answer_lines(classes: str, rules: str) -> list[str]:

@@ -24,6 +24,7 @@ import numpy as np
 
 from kraftcheck.ci.conformance.kafka.build import OLDEST_JAVA, Build
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
+from kraftcheck.ci.conformance.kafka.coverage.links import TOOL, misfit_refusal, misfits
 from kraftcheck.ci.conformance.kafka.jars import (
     CONTROLLER,
     FOLDER,
@@ -101,19 +102,21 @@ def compiled(build: Build, source_files: Sequence[Path], kind: str = CONTROLLER)
     digests. Classes that are not those of the record are compiled anew.
 
     Raises:
-        Refusal: as of `compile_driver`.
+        Refusal: as of `compile_driver`, and where the build's classes do not fit each other.
     """
     classes = build.class_path(kind)
     compiler = os.path.realpath(shutil.which("javac") or "")  # a newer one's classes are none for an older Java
-    inputs = [[(file.name, digest_of(file)) for file in source_files], kind, build.digests(kind), compiler]
+    inputs = [[(file.name, digest_of(file)) for file in source_files], kind, build.digests(kind), compiler,
+              *([digest_of(TOOL)] if build.first else [])]  # fmt: skip
     key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
     place = folder(cache_folder() / build.like) / f"{source_files[0].stem}-{key}"
     record = place.with_name(f"{place.name}.json")
     if not _stands(place, record):
+        _check_java(build)
+        _check_links(build, kind)
         with exclusive_cache():
             if not _stands(place, record):  # nor has another process compiled it meanwhile
                 _remove(place)
-                _check_java(build)
                 compile_java(source_files, classes, place, f"what asks Kafka {build}")
                 replace(record, json.dumps(digests_below(place), indent=1))
     return os.pathsep.join((str(place), classes))
@@ -132,6 +135,13 @@ def _check_java(build: Build) -> None:
     if found is not None and int(found[1]) < wanted:
         needs = f"{build} is compiled for" if wanted > OLDEST_JAVA else "drivers of Kafka's classes need"
         raise Refusal(f"{needs} Java {wanted}, and java on the PATH is {found[1]}")
+
+
+def _check_links(build: Build, kind: str) -> None:
+    """Refuse classes that do not find what they need of each other."""
+    paths = build.class_path(kind), jars(build.like, kind)
+    if found := misfits(*paths, frozenset(build.changed())) if build.first else ():
+        raise misfit_refusal(build, f"{found[0]}{f' (and {len(found) - 1} more)' * (len(found) > 1)}")
 
 
 def _remove(place: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 
 import pytest
 from attrs import evolve
@@ -23,6 +24,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import (
 )
 from kraftcheck.ci.conformance.kafka.fuzz.run import (
     FEW_ELECTED,
+    LENGTH,
     REQUESTS,
     Exchange,
     FuzzCause,
@@ -32,11 +34,13 @@ from kraftcheck.ci.conformance.kafka.fuzz.run import (
     FuzzProgress,
     FuzzRow,
     Played,
+    _reduced,
     cause_lines,
     fuzz_with_kafka,
     fuzzed,
     shortened,
 )
+from kraftcheck.ci.conformance.kafka.fuzz.wording import ABSENT, USUAL, WORDS, apart, request_text
 from kraftcheck.model.controller.partitions import Reassignment, reassign
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.rules.ruleset import RELEASES, RuleSet, parse
@@ -262,3 +266,46 @@ def test_a_difference_is_shortened() -> None:
         found = shortened(kafka, NEWEST, WRONG, broken)
     assert found.cause == broken.cause
     assert 4 < len(found.exchanges) < 12
+    numbers = [*itertools.chain(found.plan.brokers, *found.plan.steps)]
+    assert 0 < sum(map(bool, numbers)) < len(numbers) / 4  # others are the plainest
+    assert Played.of(NEWEST, WRONG, found.plan).begin == found.begin
+
+
+def test_parts_that_are_not_needed_are_left_out() -> None:
+    """Runs of parts go first, then single ones, until none can; no time is no attempt."""
+    parts, asked = [*range(20)], list[tuple[int, int]]()
+
+    def attempt(at: int, size: int) -> bool:
+        asked.append((at, size))
+        needed = {3, 17} & {*parts[at : at + size]}
+        parts[at : at + size] = parts[at : at + size] if needed else []
+        return not needed
+
+    _reduced(lambda: len(parts), attempt, time.monotonic() - 1)
+    assert (len(parts), asked) == (20, [])
+    _reduced(lambda: len(parts), attempt, time.monotonic() + 60)
+    assert (parts, asked[0], asked[-1][1]) == ([3, 17], (0, 10), 1)
+
+
+def test_each_word_of_a_request_has_its_name() -> None:
+    """Every request that is drawn is told with names, and what it says is told; answers by what they differ in."""
+    plans = (drawn_plan(5, number, LENGTH) for number in range(12))
+    lines = {one.request.line for plan in plans for one in Played.of(NEWEST, parse("fixed"), plan).exchanges}
+    assert {line.partition(" ")[0] for line in lines if " " in line} == {*WORDS}
+    for line in lines:
+        told = request_text(line)
+        assert told.startswith(f"{line.partition(' ')[0]}(")
+        assert all(word in told for word in line.split(" ") if word not in (*ABSENT, *USUAL.values()))
+    assert request_text("reassign foo/0/34,1 -") == "reassign(topic/partition/replicas=foo/0/34,1)"
+    own, rules = "ok NONE|change 0-0 isr=2 replicas=2", "ok NONE|change 0-0 isr=2 leader=2 replicas=2"
+    assert apart(own, rules) == "change 0-0: the classes have no leader; the rules leader=2"
+    assert apart("error A", own) == (
+        "the classes reply error A, the rules NONE; change 0-0 is in the answer of the rules alone"
+    )
+    steps = ("begin elr 7 few", "unregister 34 -> ok |unregister 34 1", "reassign a/0/1 -")
+    cause = FuzzCause("reassign", 1, steps, own, rules)
+    first, _, *shown = cause_lines(FuzzRow("own", 0, 9, 9, {}, 1, 0.0, (cause,)))
+    assert first == f"  1 in the answer to reassign: {apart(own, rules)}"
+    begun = "a controller without topics, ELR is on, its log begins at 7, a timer elects few leaders at a time"
+    assert shown[:3] == [f"    0. {begun}", "    1. unregister(broker=34) -> ok",
+                         "    2. reassign(topic/partition/replicas=a/0/1)"]  # fmt: skip

@@ -340,13 +340,15 @@ def test_a_release_is_held_against_rules_of_ones_own() -> None:
 
 
 @pytest.mark.xdist_group("kafka")
-def test_a_build_that_cannot_be_compared_is_refused() -> None:
-    """Two builds, a system without managers, and a path without classes are refused in a line."""
+def test_a_build_that_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    """Two builds, a system without managers, a path without classes or without its word are refused in a line."""
     assert "one side is a build of Kafka" in kraftcheck("diff", RELEASE, "kafka:4.3.1").refusal()
     assert "replication is not put to Kafka's managers" in kraftcheck("diff", "fixed", RELEASE, "replication").refusal()
     unknown = kraftcheck("diff", "fixed", "kafka:libs@4.4").refusal()
-    assert unknown.startswith("no digests of Kafka 4.4, to complete libs;")
+    assert unknown.startswith("Kafka 4.4, to complete libs, is not listed; did you mean 4.4.0")
     assert "neither a version" in kraftcheck("diff", "fixed", "kafka:/nowhere").refusal()
+    plain = kraftcheck("diff", "fixed", str(tmp_path)).refusal()
+    assert plain == f"{tmp_path} is no rule set; did you mean kafka:{tmp_path}, a build of Kafka?"
 
 
 @pytest.mark.xdist_group("kafka")

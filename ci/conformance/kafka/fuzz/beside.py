@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.coverage.links import MISFIT, misfit_refusal
 from kraftcheck.ci.conformance.kafka.drivers import FUZZ, NO_ANSWER, DriverError, compile_driver
 from kraftcheck.ci.conformance.kafka.fuzz.model import answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
@@ -85,7 +86,7 @@ def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQ
         sequences: how many, as long as there is time.
 
     Raises:
-        Refusal: where jars, Java, Maven or the network are missing.
+        Refusal: where jars, Java, Maven or the network are missing, and where its classes do not fit each other.
         DriverError: when a process ends before it is asked.
     """
     both = (Build(build.like, noted=build.noted), build)
@@ -101,6 +102,9 @@ def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQ
             found = differences(expected, actual)
             if found is None:
                 continue
+            for *_, text in found:
+                if misfit := MISFIT.search(text):
+                    raise misfit_refusal(build, misfit[0])
             compared, answers = compared + 1, answers + expected[-1].count("|") + 1
             counts.update(_kind(name) for name, *_ in found)
             for name, *texts in found:

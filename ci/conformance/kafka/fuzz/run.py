@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,9 +13,11 @@ from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.columns import answer_lines
+from kraftcheck.ci.conformance.kafka.coverage.links import MISFIT, misfit_refusal
 from kraftcheck.ci.conformance.kafka.drivers import FUZZ, NO_ANSWER, DriverError, DriverProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.fuzz.model import ModelController, Request, answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.requests import (
+    WIDTH,
     Draws,
     Plan,
     alter,
@@ -40,8 +41,8 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     unregistered,
     waited,
 )
+from kraftcheck.ci.conformance.kafka.fuzz.wording import apart, begin_text, plain_answer, request_text
 from kraftcheck.ci.terminal.interrupts import OutOfTime, passed, within
-from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import RuleSet
 
 REQUESTS = {
@@ -57,11 +58,6 @@ REQUESTS = {
 DRAWN = tuple(draw for draw, weight in REQUESTS.values() for _ in range(weight))
 
 DIED = "the process died"  # how the answer begins that the end of Kafka's process is
-
-MISFIT = re.compile(
-    r"(NoClassDefFound|NoSuchMethod|NoSuchField|AbstractMethod|IncompatibleClassChange|Verify)Error[^|]*"
-)
-"""What a virtual machine says of a class that was compiled beside others, or is none."""
 
 FIRST_OFFSETS = (0, 0, 2**31 - 60, 2**32 - 60)  # where logs begin; soon after the last ones 32 bits are not enough
 
@@ -242,10 +238,10 @@ class Played:
             answers = kafka.answers(len(self.exchanges))
         except OutOfTime as reason:
             raise OutOfTime(f"{reason}: {self.exchanges[reason.answered].request.line}") from None
+        for answer in answers:
+            if not answer.startswith("ok ") and (misfit := MISFIT.search(answer)):
+                raise misfit_refusal(kafka.build, misfit[0])
         if answers[-1].startswith(DIED):
-            if misfit := MISFIT.search(answers[-1]):
-                raise Refusal(f"classes of Kafka {kafka.build} do not fit each other: {misfit[0]}; build all its "
-                              "modules, or name the release that completes it with --like")  # fmt: skip
             kafka.restart()
             if ahead is not None:
                 kafka.send(ahead.lines)
@@ -321,26 +317,59 @@ def _kind_of_answer(answer: str) -> str:
 
 
 def shortened(kafka: FuzzProcess, like: str, rules: RuleSet, difference: FuzzDifference) -> FuzzDifference:
-    """A sequence with a difference of the same cause, which has no step that can be left out; see SHORTENING.
+    """A sequence with a difference of the same cause, of as few steps and as plain ones as SHORTENING leaves time for.
 
-    Runs of steps are left out first, each half as long as the ones before; then single steps, until none is left out,
-    or the time is over.
+    Steps are left out first; then numbers become 0, which draws what is plainest; then steps once more.
     """
-    best, steps = difference, difference.plan.steps
-    size, end = max(1, len(steps) // 2), time.monotonic() + within(SHORTENING)
+    best, end = difference, time.monotonic() + within(SHORTENING)
+
+    def differs(plan: Plan) -> bool:
+        nonlocal best
+        played = Played.of(like, rules, plan)
+        played.send(kafka)
+        again = played.answered(kafka)
+        if again is None or again.cause != difference.cause:
+            return False
+        best = again
+        return True
+
+    def without_steps(at: int, size: int) -> bool:
+        steps = best.plan.steps
+        return differs(evolve(best.plan, steps=(*steps[:at], *steps[at + size :])))
+
+    def with_zeros(at: int, size: int) -> bool:
+        """Of all the numbers, those of the brokers first, so many from one on become 0."""
+        rows = (best.plan.brokers, *best.plan.steps)
+        flat = [*itertools.chain(*rows)]
+        if not any(flat[at : at + size]):
+            return False
+        flat[at : at + size] = [0] * len(flat[at : at + size])
+        brokers, *steps = (tuple(flat[start : start + WIDTH]) for start in range(0, len(flat), WIDTH))
+        return differs(evolve(best.plan, brokers=brokers, steps=tuple(steps)))
+
+    _reduced(lambda: len(best.plan.steps), without_steps, end)
+    _reduced(lambda: WIDTH * (1 + len(best.plan.steps)), with_zeros, end, shrinks=False)
+    _reduced(lambda: len(best.plan.steps), without_steps, end)
+    return best
+
+
+def _reduced(count: Callable[[], int], attempt: Callable[[int, int], bool], end: float, shrinks: bool = True) -> None:
+    """Try runs of parts, each half as long as the ones before, then single ones until none succeeds or the time ends.
+
+    Args:
+        count: how many parts there are now.
+        attempt: tries so many parts from one on; whether they were not needed.
+        shrinks: whether parts that are not needed are gone, so that others are in their places.
+    """
+    size = max(1, count() // 2)
     while True:
-        at, before = 0, len(steps)
-        while at < len(steps) and time.monotonic() < end:
-            plan = evolve(difference.plan, steps=(*steps[:at], *steps[at + size :]))
-            played = Played.of(like, rules, plan)
-            played.send(kafka)
-            again = played.answered(kafka)
-            if again is not None and again.cause == difference.cause:
-                best, steps = again, again.plan.steps
-            else:
-                at += size
-        if (size == 1 and len(steps) == before) or time.monotonic() >= end:
-            return best
+        at, succeeded = 0, False
+        while at < count() and time.monotonic() < end:
+            found = attempt(at, size)
+            succeeded |= found
+            at += 0 if found and shrinks else size
+        if (size == 1 and not succeeded) or time.monotonic() >= end:
+            return
         size = max(1, size // 2)
 
 
@@ -484,14 +513,22 @@ def cause_lines(row: FuzzRow) -> list[str]:
     """The causes of differences for a reader, each with the shortest sequence."""
     text = list[str]()
     for cause in row.causes:
-        text.append(f"  {cause.sequences:,} in the answer to {cause.request}; the shortest that is known:")
+        differs = apart(cause.expected, cause.actual)
+        text.append(f"  {cause.sequences:,} in the answer to {cause.request}{': ' * bool(differs)}{differs}")
+        text.append("  the shortest that is known, with topics by their numbers in the order of creation:")
         left = max(0, len(cause.steps) - MOST_SHOWN)
         text += [f"    ... {left:,} steps before"] * (left > 0)
-        text += [f"    {number}. {step}" for number, step in enumerate(cause.steps[left:], left)]
+        text += [f"    {number}. {_step_text(number, step)}" for number, step in enumerate(cause.steps[left:], left)]
         text += answer_lines(cause.expected, cause.actual)
     if sum(cause.sequences for cause in row.causes) < row.differing:
         text.append(f"  in all, by request: {', '.join(f'{kind} {count:,}' for kind, count in row.kinds.items())}")
     return text
+
+
+def _step_text(number: int, step: str) -> str:
+    """A step of a sequence for a reader; the first says what controller is asked."""
+    line, arrow, answer = step.partition(" -> ")
+    return f"{request_text(line)}{arrow}{plain_answer(answer) if arrow else ''}" if number else begin_text(line)
 
 
 def _by_count(item: tuple[str, Any]) -> Any:

@@ -177,11 +177,17 @@ def test_what_is_no_build_is_refused(tmp_path: Path) -> None:
         f"kafka-metadata-4.4.0.jar hides org.apache.kafka.controller.ReplicationControlManager of {tmp_path}/patched/"
         "patch.jar; name the latter first"
     )
+    inside = tmp_path / "classes/made/org/apache/kafka/controller/A.class"
+    inside.parent.mkdir(parents=True)
+    inside.write_bytes(b"")
+    hint = f"; did you mean {tmp_path}/classes/made, which holds org?"
+    refusals |= {str(inside): f"{inside} is no jar{hint}", str(inside.parents[3]): f"(org/apache/kafka){hint}"}
+    refusals |= dict.fromkeys((str(inside.parent), str(tmp_path / "classes")), f"(org/apache/kafka){hint}")
     for named, said in refusals.items():
         with pytest.raises(Refusal) as refused:
             Build.of(named)
         assert str(refused.value).endswith(said)
-    with pytest.raises(Refusal, match=r"^no digests of Kafka 1\.0\.0, to complete .*; known: 3\.9"):
+    with pytest.raises(Refusal, match=r"^Kafka 1\.0\.0, to complete .*, is not listed; "):
         Build.of("4.4.0", "1.0.0")
 
 

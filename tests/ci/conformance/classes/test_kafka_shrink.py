@@ -18,7 +18,7 @@ from kraftcheck.ci.conformance.kafka.change.cases import (
 )
 from kraftcheck.ci.conformance.kafka.change.checks import Model, compare, shrink_cause, weight
 from kraftcheck.ci.conformance.kafka.change.models import model_of
-from kraftcheck.ci.conformance.kafka.columns import Rows
+from kraftcheck.ci.conformance.kafka.columns import Rows, named
 from kraftcheck.model.rules.ruleset import parse
 from tests.shared.samples import one_in
 
@@ -63,6 +63,16 @@ def check(request: pytest.FixtureRequest) -> tuple[Model, Callable[[int], Rows]]
     """The model of a check, compiled once, and its cases."""
     model, cases = CHECKS[request.param]
     return model(), cases
+
+
+def test_a_case_is_told_without_masks() -> None:
+    """Sets of brokers are in braces, in a record and after it too, and numbers that stand for no number are words."""
+    case = {"replicas": [0, 1], "removing": 5, "after.adding": 0, "leader": -1, "after.last_known": -2, "min_isr": 2}
+    shown = "replicas=[0,1] removing={0,2} after.adding={} leader=none after.last_known=none min_isr=2"
+    assert named(case) == shown
+    assert named({"leader": -2, "recovery": -1, "placed": 1, "assigned": -1, "status": "threw"}) == (
+        "leader=unchanged recovery=unchanged placed=1 assigned=none status=threw"
+    )
 
 
 @pytest.mark.parametrize("seed", one_in(3, range(6)))

@@ -43,9 +43,10 @@ def export_command(
 ) -> None:  # fmt: skip
     """Write a system as a module of TLA+ that TLC runs, or explored states as Parquet.
 
-    The module has the initial states, the actions and the properties about
-    states and steps, made from the terms that every engine reads. Steps that
-    leave a domain are no steps. Goals are defined, and not checked.
+    The module has the initial states, the actions, what is fair, and the
+    properties, made from the terms that every engine reads. Steps that leave a
+    domain are no steps. Goals are defined, and not checked. A file that
+    kraftcheck did not write is not replaced.
 
     `states OUT` has the states that --engine disk or spark left in OUT, decoded
     as `query` decodes them, for any reader of Parquet. 20 says that the space

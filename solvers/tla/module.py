@@ -13,7 +13,7 @@ from kraftcheck.model.language.system import Property
 from kraftcheck.model.language.terms import MASK_BITS, Term
 from kraftcheck.solvers.program.evaluation import closure, conjuncts
 from kraftcheck.solvers.program.premises import without_premises
-from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.program import FairConstraint, Kind, LivenessClaim, Program
 from kraftcheck.solvers.program.trace import WITHIN
 
 LARGEST = (1 << 31) - 1  # TLC's numbers have 32 bits
@@ -150,7 +150,8 @@ RESERVED = frozenset({
     "ASSUME", "ASSUMPTION", "AXIOM", "BOOLEAN", "CASE", "CHOOSE", "CONSTANT", "CONSTANTS", "DOMAIN", "ELSE", "ENABLED",
     "EXCEPT", "EXTENDS", "FALSE", "IF", "IN", "INSTANCE", "LET", "LOCAL", "MODULE", "OTHER", "RECURSIVE", "STRING",
     "SUBSET", "THEN", "THEOREM", "TRUE", "UNCHANGED", "UNION", "VARIABLE", "VARIABLES", "WITH", "Init", "Next", "vars",
-    "Int", "Nat", "BitAnd", "BitOr", "BitCount", "BitLowest", "BitMember", "BitSingle", "Rest", "Quotient", "a", "b",
+    "Spec", "Int", "Nat",
+    "BitAnd", "BitOr", "BitCount", "BitLowest", "BitMember", "BitSingle", "Rest", "Quotient", "a", "b",
     "i", "Just", "Lowest", "Any", "Assert", "JavaTime", "Permutations", "Print", "PrintT", "RandomElement", "SortSeq",
     "TLCEval", "TLCGet", "TLCSet", "ToString",
 }) | NAMES  # fmt: skip
@@ -216,6 +217,10 @@ def _text(term: Term, texts: Mapping[int, str], names: Mapping[int, str]) -> str
     return _TEXTS[term.op].format(*args)
 
 
+_TEMPORAL = {"eventually": "<>", "always_eventually": "[]<>", "eventually_always": "<>[]"}
+"""What is before the goal of a property about behaviours, by its kind."""
+
+
 @frozen
 class Module:
     """A module and its configuration."""
@@ -255,6 +260,7 @@ def module(program: Program, name: str, about: str) -> Module:
         *(line for kind in program.kinds for line in writer.action(kind)),
         "Next == " + " \\/ ".join(writer.actions[kind.action.name] for kind in program.kinds),
         "",
+        *writer.behaviours(),
         *writer.properties(),
         "====",
     ]
@@ -273,10 +279,12 @@ class Writer:
         self.variables = {term.index: name for term, name in zip(program.state, self.names, strict=True)}
         self.taken = [*self.names]
         self.actions = {kind.action.name: self._new(kind.action.name) for kind in program.kinds}
-        safety = (*program.always, *program.sometimes, *program.steps)
-        self.ids = {claim.id: self._new(claim.id) for claim in safety}
+        self.live = program.liveness.claims
+        claims = (*program.always, *program.sometimes, *program.steps, *(one.claim for one in self.live))
+        self.ids = {claim.id: self._new(claim.id) for claim in claims}
         self.deadlock = self._new("OnlyQuiescentStatesEnd")
         self.constraint = self._new("Within")
+        self.fair: dict[int, str] = {}  # the names of what is fair, by the number of the constraint
 
     def _new(self, text: str) -> str:
         self.taken.append(identifier(text, self.taken))
@@ -322,8 +330,9 @@ class Writer:
         yield self._some_instance(kind)
         yield ""
 
-    def _some_instance(self, kind: Kind, *denied: Term) -> str:
-        """For some arguments: the guard, then the next state within its domains, and what is denied of the step."""
+    def _some_instance(self, kind: Kind, *denied: Term, rows: Sequence[int] | None = None) -> str:
+        """For some arguments, or some rows of them: the guard, the next state within its domains, what is denied."""
+        table = kind.table if rows is None else [kind.table[row] for row in rows]
         if not kind.instances:
             return "  FALSE"
         arguments = {term.index: f"a{place}" for place, term in enumerate(kind.variables, start=1)}
@@ -342,13 +351,67 @@ class Writer:
         if not kind.variables:
             return body
         columns = [
-            f"      a{place} == <<{', '.join(_argument(row[place - 1], term) for row in kind.table)}>>[i]"
+            f"      a{place} == <<{', '.join(_argument(row[place - 1], term) for row in table)}>>[i]"
             for place, term in enumerate(kind.variables, start=1)
         ]
-        return "\n".join([f"  \\E i \\in 1..{len(kind.table)} :", "    LET", *columns, "    IN", body])
+        return "\n".join([f"  \\E i \\in 1..{len(table)} :", "    LET", *columns, "    IN", body])
+
+    def behaviours(self) -> Iterator[str]:
+        """What is fair, where properties are about that: of all of them in `Spec`, of one as its premise."""
+        if not self.live:
+            return
+        for place in sorted({place for one in self.live for place in one.constraints}):
+            self.fair[place] = self._new(f"Fair{place + 1}")
+            yield from self._fairness(self.fair[place], self.program.liveness.constraints[place])
+        shared = [text for place, text in self.fair.items() if self._is_shared(place)]
+        yield "Spec =="
+        yield from (f"  /\\ {part}" for part in ("Init", "[][Next]_vars", *shared))
+        yield ""
+
+    def _is_shared(self, place: int) -> bool:
+        return all(place in one.constraints for one in self.live)
+
+    def _fairness(self, name: str, fair: FairConstraint) -> Iterator[str]:
+        """A constraint: which steps are fair, unless they are excused."""
+        rows = [(kind, [at - kind.first for at in fair.instances if 0 <= at - kind.first < len(kind.instances)])
+                for kind in self.program.kinds]  # fmt: skip
+        steps = " \\/ ".join(self._steps_of(*one) for one in rows if one[1]) or "FALSE"
+        if fair.excused.op != "const" or fair.excused.value:
+            steps = f"~{self._in_brackets(fair.excused)} /\\ ({steps})"
+        yield f"\\* {fair.steps.name}"
+        yield f"{name} == {'SF' if fair.strong else 'WF'}_vars({steps})"
+        yield ""
+
+    def _steps_of(self, kind: Kind, rows: Sequence[int]) -> str:
+        """The steps of an action with the arguments of some rows."""
+        if len(rows) == len(kind.instances):
+            return self.actions[kind.action.name]
+        return f"(\n{self._some_instance(kind, rows=rows)})"
+
+    def _of_behaviours(self, one: LivenessClaim) -> Iterator[str]:
+        own = [text for place, text in self.fair.items() if place in one.constraints and not self._is_shared(place)]
+        parts = [one.premise, one.goal] if one.claim.kind == "leads_to" else [one.goal]
+        texts = [self._in_brackets(part) for part in parts]
+        formula = " ~> ".join(texts) if len(texts) > 1 else _TEMPORAL[one.claim.kind] + texts[0]
+        yield from self._define(one.claim)
+        premise = " /\\ ".join(own)
+        yield f"  {premise} => ({formula})" if own else f"  {formula}"
+        yield ""
+
+    def _in_brackets(self, term: Term) -> str:
+        """A truth of a state, on lines of its own where it has several."""
+        text = "\n".join(self.written(term, self._of_variables(term)))
+        return f"(\n{text})" if "\n" in text else f"({text.strip()})"
+
+    @staticmethod
+    def _of_variables(term: Term) -> str:
+        """What makes a truth of a state of one that reads no variable, which TLC does not take for one."""
+        return "vars = vars /\\ " if term.op == "const" else ""
 
     def properties(self) -> Iterator[str]:
-        """Invariants, claims about steps, goals, and that only quiescent states have no successor."""
+        """What finally happens, invariants, claims about steps, goals, and that only quiescent states end."""
+        for one in self.live:
+            yield from self._of_behaviours(one)
         for claim, term in zip(self.program.always, self.program.always_terms, strict=True):
             yield from self._of_state(claim, term)
         for claim, term in zip(self.program.sometimes, self.program.sometimes_terms, strict=True):
@@ -374,8 +437,7 @@ class Writer:
 
     def _of_state(self, claim: Property, term: Term) -> Iterator[str]:
         yield from self._define(claim)
-        # TLC takes no invariant that reads no variable.
-        yield from self.written(term, "vars = vars /\\ " if term.op == "const" else "")
+        yield from self.written(term, self._of_variables(term))
         yield ""
 
     def _of_steps(self, claim: Property, place: int) -> Iterator[str]:
@@ -398,8 +460,10 @@ class Writer:
     def configuration(self) -> str:
         """What TLC checks: invariants and claims about steps; goals are left to the reader."""
         invariants = [self.ids[claim.id] for claim in self.program.always] + [self.deadlock]
-        lines = ["INIT Init", "NEXT Next", "CHECK_DEADLOCK FALSE", *(f"INVARIANT {name}" for name in invariants)]
-        lines += [f"PROPERTY {self.ids[claim.id]}" for claim in self.program.steps]
+        begins = ["SPECIFICATION Spec"] if self.live else ["INIT Init", "NEXT Next"]
+        lines = [*begins, "CHECK_DEADLOCK FALSE", *(f"INVARIANT {name}" for name in invariants)]
+        over_steps = (*self.program.steps, *(one.claim for one in self.live))
+        lines += [f"PROPERTY {self.ids[claim.id]}" for claim in over_steps]
         lines += [f"CONSTRAINT {self.constraint}"] * (self.program.within is not None)
         return "\n".join(lines) + "\n"
 

@@ -46,6 +46,7 @@ def readable(trace: Callable[[], Program], name: str, about: str) -> Module:
         *writer.definitions(),
         *(line for kind in program.kinds for line in writer.action(kind)),
         *writer.next(),
+        *writer.behaviours(),
         *writer.properties(),
     ]
     used = [text for helper, text in HELPERS.items() if helper in writer.formulas.used]
@@ -408,11 +409,19 @@ class _Readable(Writer):
         yield from (f"  \\/ {self._some(kind)}{self._call(kind)}" for kind in self.program.kinds)
         yield ""
 
-    def _some(self, kind: Kind, sign: str = "\\E") -> str:
+    def _some(self, kind: Kind, sign: str = "\\E", table: Sequence[Sequence[int]] | None = None) -> str:
         if not kind.variables:
             return ""
         sorts, truths = [self.sorts.of(term) for term in kind.variables], [term.is_truth for term in kind.variables]
-        return f"{sign} {self._rows(self.parameters[kind.action.name], kind.table, sorts, truths)} : "
+        return f"{sign} {self._rows(self.parameters[kind.action.name], table or kind.table, sorts, truths)} : "
+
+    def _steps_of(self, kind: Kind, rows: Sequence[int]) -> str:
+        table = [kind.table[row] for row in rows]
+        if len(table) > 1 or not kind.variables:
+            return f"({self._some(kind, table=table)}{self._call(kind)})" if kind.variables else self._call(kind)
+        values = zip(table[0], kind.variables, strict=True)
+        texts = [value_text(value, self.sorts.of(term), term.is_truth) for value, term in values]
+        return f"{self.actions[kind.action.name]}({', '.join(texts)})"
 
     def written(self, term: Term, prefix: str = "") -> Iterator[str]:
         """A truth of a state as lines."""

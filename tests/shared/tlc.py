@@ -45,13 +45,17 @@ def _states(text: str) -> int:
     return next((at for at, number in enumerate(numbers) if number != at + 1), len(numbers))
 
 
-def tlc(module: Path) -> Answer:
-    """What TLC says of a module and the configuration beside it; every violation is counted, not the first alone."""
+def output(module: Path) -> str:
+    """What TLC prints of a module and the configuration beside it."""
     command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss16m",
                f"-Djava.io.tmpdir={module.parent}", "-cp", str(jar()), "tlc2.TLC",
                "-workers", "1", "-continue", "-metadir", str(module.parent / "states"), module.stem]  # fmt: skip
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=module.parent)
-    text = ran.stdout
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=module.parent).stdout
+
+
+def tlc(module: Path) -> Answer:
+    """What TLC says of a module and the configuration beside it; every violation is counted, not the first alone."""
+    text = output(module)
     counts = re.search(r"([\d,]+) states generated, ([\d,]+) distinct states found, 0 states left", text)
     depth = re.search(r"depth of the complete state graph search is (\d+)", text)
     assert counts is not None, text[-3000:]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import random
+import re
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,9 +22,13 @@ from kraftcheck.solvers.tla.module import Module, module
 from kraftcheck.solvers.tla.readable import readable
 from tests.examples.readers_writers import READERS_WRITERS
 from tests.examples.two_phase import FAULTY, TWO_PHASE
+from tests.random_systems import building
+from tests.random_systems.claims import Claims
 from tests.random_systems.comparison import Case
+from tests.random_systems.systems import drawn
 from tests.shared.commands import kraftcheck
-from tests.shared.tlc import Answer, tlc
+from tests.shared.tlc import Answer, output, tlc
+from tests.solvers.liveness.test_random_systems import asked_of, fairness_of, labels_of
 from tests.solvers.program.random_starts import described_case
 
 
@@ -339,3 +347,106 @@ WIDE = kc.System(
     actions=[kc.Action("grow", lambda s: (s[0] * 2 + 1,), lambda s: s[0] < 1 << 39)],
     properties=[kc.always("small", "it stays small", lambda s: s[0] < 1 << 40)],
 )
+
+
+@frozen
+class Walk:
+    """Two who walk to 2, and a light."""
+
+    at: tuple[kc.Word, ...]
+    on: kc.Truth
+
+
+def walk() -> kc.System:
+    """Two who walk by one or by two, or back; properties are under fairness of their own, beside that of the light."""
+    move, both = functools.partial(kc.strong_fairness, "move", each=["i"]), ("move", "back")
+
+    def there(name: str, *fair: kc.Fairness) -> kc.Property:
+        return kc.eventually(name, "the first one is there", lambda s: s.at[0] == 2, fairness=fair)
+
+    return kc.System(
+        "walk", "two who walk", layout=Walk((kc.ints(0, 2),) * 2, kc.truth()), initial=[Walk((0, 0), False)],
+        actions=[
+            kc.Action("move", lambda s, i, by: evolve(s, at=kc.put(s.at, i, kc.minimum(2, kc.get(s.at, i) + by))),
+                      lambda s, i, by: kc.get(s.at, i) < 2, {"i": (0, 1), "by": (1, 2)}),
+            kc.Action("back", lambda s, i: evolve(s, at=kc.put(s.at, i, 0)), lambda s, i: kc.get(s.at, i) == 1,
+                      {"i": (0, 1)}),
+            kc.Action("flip", lambda s: evolve(s, on=kc.negate(s.on))),
+        ],
+        fairness=[kc.weak_fairness("flip")], quiescent=lambda s: True,
+        properties=[
+            there("light-alone"), there("by-any", move()), there("by-two", move(having={"by": 2})),
+            there("either", kc.strong_fairness(*both, each=["i"])),
+            there("in-the-dark", move(having={"by": 2}, unless=lambda s, i: s.on)),
+            there("after-the-other", move(having={"by": 2}, unless=lambda s, i: s.at[1] != 2)),
+            kc.always_eventually("on", "the light is on again", lambda s: s.on),
+            kc.eventually_always("stays", "the light stays on", lambda s: s.on),
+            kc.eventually("never", "nothing is true", lambda s: False),
+            kc.leads_to("goes-on", "nobody stays at 1", lambda s: s.at[0] == 1, lambda s: s.at[0] != 1,
+                        fairness=[kc.weak_fairness(*both, each=["i"])]),
+        ],
+    )  # fmt: skip
+
+
+def finally_agree(traced: Program, folder: Path, reviewed: bool) -> Counter[str]:
+    """TLC refutes the liveness properties that the search refutes, and no other; how many have which verdict."""
+    made = for_people(traced) if reviewed else module(traced, "Exported", "made by a test")
+    lines = made.configuration.splitlines()
+    names = [line for line in lines if line.startswith("PROPERTY")][len(traced.steps) :]
+    head = "\n".join(line for line in lines if not line.startswith(("PROPERTY", "INVARIANT")))
+    found = explore(traced, clock=time.monotonic)
+    verdicts = {name: type(found.verdict(one.claim.id).verdict).__name__
+                for name, one in zip(names, traced.liveness.claims, strict=True)}  # fmt: skip
+    refuted = [name for name, verdict in verdicts.items() if verdict == "Refuted"]
+    others = [name for name in names if name not in refuted]
+    for asked in [[name] for name in refuted] + [others] * bool(others):
+        (folder / "Exported.tla").write_text(made.text)
+        (folder / "Exported.cfg").write_text("\n".join([head, *asked]) + "\n")
+        said = "Temporal properties were violated" if asked[0] in refuted else "No error has been found"
+        text = output(folder / "Exported.tla")
+        assert said in text, (asked, text[-2000:])
+    return Counter(verdicts.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reviewed", [False, True])
+def test_tlc_judges_what_finally_happens(reviewed: bool, tmp_path: Path) -> None:
+    """Each kind of property, under fairness of the system and of its own, strong and weak, of some or excused steps."""
+    found = finally_agree(trace(walk(), walk().setting()), tmp_path, reviewed)
+    assert (found["Refuted"], found["Holds"]) == (6, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_tlc_judges_what_finally_happens_in_random_systems(seed: int, tmp_path: Path) -> None:
+    """Properties of random premises and goals, under random fairness, have the verdicts of the search."""
+    drawn_ = drawn(seed)
+    if drawn_.graph.pruned() or len(drawn_.graph.depth) > 150:
+        pytest.skip("a domain cuts steps of it, or it is large")
+    source = random.Random(f"liveness {seed}")
+    declared, _ = fairness_of(source, drawn_, labels_of(drawn_.graph))
+    system = building.build(drawn_.machine)
+    asked, _ = asked_of(Claims(source, drawn_.machine, drawn_.graph), drawn_.machine, system)
+    chosen = evolve(system, properties=lambda _: asked, fairness=lambda _: declared)
+    traced = trace(chosen, chosen.setting())
+    if max(max(abs(node.lo), abs(node.hi)) for node in traced.graph.nodes) >= 1 << 31:
+        pytest.skip("TLC's numbers have 32 bits")
+    assert finally_agree(traced, tmp_path, bool(seed % 2)).total() == len(asked)
+
+
+@pytest.mark.parametrize("reviewed", [False, True])
+def test_fairness_and_liveness_are_in_the_module(reviewed: bool) -> None:
+    """`Spec` has what is fair in all behaviours, a property what is fair for it alone, and TLC is asked for each."""
+    traced = trace(walk(), walk().setting())
+    made = for_people(traced) if reviewed else module(traced, "Exported", "made by a test")
+    assert made.left_out == ()
+    assert "Spec ==\n  /\\ Init\n  /\\ [][Next]_vars\n  /\\ Fair1\n\n" in made.text
+    assert "Fair1 == WF_vars(flip)\n" in made.text
+    assert "on_ ==\n  []<>(on)" in made.text
+    assert re.search(r"goes_on ==\n  Fair\d+ /\\ Fair\d+ => \(\(.*\) ~> \(.*\)\)\n", made.text)
+    assert re.findall("^(?:SPECIFICATION|INIT|PROPERTY) .*", made.configuration, re.MULTILINE) == [
+        "SPECIFICATION Spec", *(f"PROPERTY {name}" for name in (
+            "light_alone", "by_any", "by_two", "either", "in_the_dark", "after_the_other", "on_", "stays", "never",
+            "goes_on"))]  # fmt: skip
+    if reviewed:
+        assert "SF_vars(~(on) /\\ (move(0, 2)))" in made.text

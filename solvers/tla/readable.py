@@ -298,12 +298,15 @@ class _Readable(Writer):
         uses = Counter(arg.index for term in needed for arg in term.args)
         uses.update(root.index for root in roots)
         ends = {root.index for root in roots}
+        pairs = [(term, arg) for term in needed for arg in term.args]
+        joined = {arg.index for term, arg in pairs if arg.op == term.op in ("and", "or") and uses[arg.index] == 1}
         lines, bound = [], []
         for term in needed:
             if not term.args or term.op in ("not", "narrow") or (uses[term.index] == 1 and term.index in ends):
                 continue
             size, own = self._size(term), [*self.source.of(term)]
-            if size >= LARGE or (own and size >= NAMED) or (uses[term.index] > 1 and size >= UNNAMED_SHARED):
+            is_long = size >= LARGE and term.index not in joined
+            if is_long or (own and size >= NAMED) or (uses[term.index] > 1 and size >= UNNAMED_SHARED):
                 name = self._free(own or [f"{term.op}_part"], taken)
                 lines.append(f"{name} == {self.formulas.shown(term, column + len(name) + 4)}")
                 names[term.index] = name

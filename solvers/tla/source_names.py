@@ -23,13 +23,13 @@ LOCAL, RESULT, PARAMETER = range(3)  # where a name is from, the best first
 class SourceNames:
     """The names of terms, while rules are asked."""
 
-    # by the index of a term: where its name is from, the name, and the function that it is of
-    found: dict[int, tuple[int, str, str]] = field(factory=dict)
+    # by the identity of a term, of whatever graph: where its name is from, the name, its function, and the term
+    found: dict[int, tuple[int, str, str, Term]] = field(factory=dict)
 
     def of(self, term: Term) -> Iterator[str]:
         """The names that a term may go by, the shortest first; none where the source has none."""
-        if term.index in self.found:
-            _, name, function = self.found[term.index]
+        if id(term) in self.found:
+            _, name, function, _ = self.found[id(term)]
             yield name
             yield f"{function}_{name}"
 
@@ -50,8 +50,8 @@ class SourceNames:
 
     def _keep(self, rank: int, name: str, function: str, value: Any) -> None:
         for path, leaf in leaves(value, name):
-            if isinstance(leaf, Term) and leaf.args and rank < self.found.get(leaf.index, (PARAMETER + 1,))[0]:
-                self.found[leaf.index] = (rank, path, function)
+            if isinstance(leaf, Term) and leaf.args and rank < self.found.get(id(leaf), (PARAMETER + 1,))[0]:
+                self.found[id(leaf)] = (rank, path, function, leaf)
 
 
 @contextlib.contextmanager

@@ -15,11 +15,13 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.system import System
+from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.tla.module import Module, module
 from kraftcheck.solvers.tla.readable import readable
+from kraftcheck.solvers.tla.source_names import source_names
 from tests.examples.readers_writers import READERS_WRITERS
 from tests.examples.two_phase import FAULTY, TWO_PHASE
 from tests.random_systems import building
@@ -244,13 +246,19 @@ class Lift(kc.Enum):
     DOWN, UP, STAY = 0, 1, 2
 
 
+class Ways(kc.SetOf):
+    """Ways that were asked for."""
+
+    members = tuple(Lift)
+
+
 @frozen
 class Shaft:
     """Which way the lift goes, on which floor it is, and which ways were asked for."""
 
     way: Lift
     floor: kc.Word
-    asked: kc.IntSet
+    asked: Ways
 
 
 def _go(s: Shaft, way: kc.Word, far: kc.Word) -> Shaft:
@@ -262,8 +270,8 @@ def _go(s: Shaft, way: kc.Word, far: kc.Word) -> Shaft:
 LIFT = kc.System(
     name="lift",
     summary="A lift is asked for ways, which are arguments by their names, alone and beside numbers.",
-    layout=Shaft(Lift.domain(), kc.ints(0, 4), kc.IntSet(kc.subset_of(3))),
-    initial=[Shaft(Lift.STAY, 1, kc.IntSet())],
+    layout=Shaft(Lift.domain(), kc.ints(0, 4), Ways.domain()),
+    initial=[Shaft(Lift.STAY, 1, Ways.of([]))],
     actions=[
         kc.Action("ask", lambda s, way: evolve(s, asked=s.asked.plus(s.asked.just(way))), None, {"way": list(Lift)}),
         kc.Action("go", _go, lambda s, way, far: {
@@ -450,3 +458,37 @@ def test_fairness_and_liveness_are_in_the_module(reviewed: bool) -> None:
             "goes_on"))]  # fmt: skip
     if reviewed:
         assert "SF_vars(~(on) /\\ (move(0, 2)))" in made.text
+
+
+def test_a_term_has_no_name_of_another_trace() -> None:
+    """A local variable names what it held, and not what has the same place in the graph of another trace."""
+    one, other = (evolve_sum(Graph()) for _ in range(2))
+    with source_names() as names:
+        doubled(one)
+    held = names.found[id(one)][3]
+    assert held is one
+    assert (one.index, [*names.of(other)]) == (other.index, [])
+    assert [*names.of(one)] == ["kept", "doubled_kept"]
+
+
+def evolve_sum(graph: Graph) -> Term:
+    """The sum of a new variable and 1."""
+    made = graph.variable("x", 0, 4) + 1
+    assert type(made) is Term
+    return made
+
+
+def doubled(term: Term) -> kc.Word:
+    """A sum, of which one part has a name."""
+    kept = term
+    return kept + kept
+
+
+def test_a_claim_of_many_parts_is_a_list() -> None:
+    """Conjuncts of conjuncts are on lines of one list, and no part of them has a name that says nothing."""
+    apart = [kc.always("apart", "never so", lambda s: kc.each(range(3), lambda i: kc.each(range(3), lambda j: kc.negate(
+        kc.all_of(s.at[0] == i, s.at[1] == j, s.on)))))]  # fmt: skip
+    system = evolve(walk(), properties=apart, fairness=[])
+    text = for_people(trace(system, system.setting())).text
+    assert "_part ==" not in text[text.index("apart ==") :]
+    assert len(re.findall(r"^  /\\ ~\(", text[text.index("apart ==") :], re.MULTILINE)) >= 6

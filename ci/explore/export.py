@@ -43,10 +43,9 @@ def export_command(
 ) -> None:  # fmt: skip
     """Write a system as a module of TLA+ that TLC runs, or explored states as Parquet.
 
-    The module has the initial states, the actions, what is fair, and the
-    properties, made from the terms that every engine reads. Steps that leave a
-    domain are no steps. Goals are defined, and not checked. A file that
-    kraftcheck did not write is not replaced.
+    The module has initial states, actions, what is fair, and properties, of the
+    terms that every engine reads. Steps that leave a domain are no steps. Goals
+    are defined, and not checked. What kraftcheck did not write is not replaced.
 
     `states OUT` has the states that --engine disk or spark left in OUT, decoded
     as `query` decodes them, for any reader of Parquet. 20 says that the space
@@ -72,8 +71,8 @@ def export_command(
             f"--tla takes NAME.tla, where NAME is a word of letters and digits, not {target}; name the module so"
         )
     configuration = place.with_suffix(".cfg")
-    check_writable(str(place))
-    check_writable(str(configuration))
+    for path in (place, configuration):
+        check_writable(str(path))
     chosen = subject(name, scope, bounds, rules)
     about = f"{WRITTEN} of {chosen.title()}"
     try:

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from kraftcheck.ci.dataset.options import DatasetPlace, cluster_options
 from kraftcheck.ci.run.questions import ENGINES, SearchQuestion, reduction_options, run, search, search_budget, searched
-from kraftcheck.ci.run.reports import finish, report_options
+from kraftcheck.ci.run.reports import finish, report_options, unwritten
 from kraftcheck.ci.run.result import Result, check_out, keep_traces
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import (
@@ -112,8 +112,9 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
         added = bool(flags["expressions"].invariants) and not (flags["every"] or flags["verbose"] or flags["only"])
         result.show(screen, flags["verbose"], flags["number"], flags["show_goals"], added)
     if out is not None:
-        for path in keep_traces(out, result, question.engine, flags["show_goals"] or bool(find)):
-            screen.plain(f"wrote {path}")
+        with unwritten(lambda: result.exit_code):
+            for path in keep_traces(out, result, question.engine, flags["show_goals"] or bool(find)):
+                screen.plain(f"wrote {path}")
     finish(screen, result, target, reports)
 
 

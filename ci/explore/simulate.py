@@ -11,7 +11,7 @@ import click
 
 from kraftcheck.ci.run.fanout import cluster_of, fan_out_options
 from kraftcheck.ci.run.questions import WalkQuestion
-from kraftcheck.ci.run.reports import finish, report_options
+from kraftcheck.ci.run.reports import finish, report_options, unwritten
 from kraftcheck.ci.run.result import write_traces
 from kraftcheck.ci.run.walks import walk, walked_by
 from kraftcheck.ci.systems.subject import (
@@ -155,10 +155,11 @@ def simulate_command(words: tuple[str, ...], **flags: Any) -> None:
     for line in (chosen.title(), *result.summary, *walked.examples(flags["number"])):
         screen.plain(line)
     if out is not None:
-        with results("--out", out) as place:
-            names = write_traces(place, chosen, traced, walked.traces(), result.shortest)
-        for name in names:
-            screen.plain(f"wrote {out / name}")
+        with unwritten(lambda: result.exit_code):
+            with results("--out", out) as place:
+                names = write_traces(place, chosen, traced, walked.traces(), result.shortest)
+            for name in names:
+                screen.plain(f"wrote {out / name}")
     if plot is not None:
         plot_walks(plot, chosen.title(), walked.walks)
         screen.plain(f"wrote {plot}")

@@ -77,8 +77,7 @@ class JudgedRun:
         if self.command:
             return self.command
         change = f"cd {shlex.quote(self.folder)} && " if self.folder else ""
-        command = self.subject.command(self.engine)
-        return " ".join([change + command, *map(shlex.quote, self.options), "--property", shlex.quote(id_)])
+        return change + self.subject.again(id_, self.engine, self.options)
 
     def title(self) -> str:
         """What no other run is called: its name, or system, scope, other bounds, rules and engine."""

@@ -10,6 +10,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -151,16 +152,28 @@ class ReportFiles:
         Args:
             screen: where files and annotations are named: standard error, where standard output is a document.
         """
-        if self.junit is not None:
-            write(self.junit, junit(runs, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())))
-            screen.plain(f"wrote {self.junit}")
-        if self.sarif is not None:
-            write(self.sarif, sarif(runs, code))
-            screen.plain(f"wrote {self.sarif}")
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
+        for path in self.paths:
+            if path is not None:
+                with unwritten(lambda: code):
+                    write(path, junit(runs, moment) if path is self.junit else sarif(runs, code))
+                    screen.plain(f"wrote {path}")
         if _is_action():
             for line in error_commands(runs):
                 screen.command(line)
-            append_summary(runs, last_line)
+            with unwritten(lambda: code):
+                append_summary(runs, last_line)
+
+
+@contextmanager
+def unwritten(failed: Callable[[], object]) -> Iterator[None]:
+    """What cannot be written of a verdict that is no pass is said, and the verdict stays; of a pass it is refused."""
+    try:
+        yield
+    except Refusal as error:
+        if not failed():
+            raise
+        click.echo(f"kraftcheck: {error.message}", err=True)
 
 
 def write_unjudged(command: str, files: Mapping[str, Path], code: int, reason: str) -> None:
@@ -169,7 +182,7 @@ def write_unjudged(command: str, files: Mapping[str, Path], code: int, reason: s
     Args:
         files: where they go, by option.
     """
-    left = {option: path for option, path in files.items() if not path.exists()}
+    left = {option: path for option, path in files.items() if not path.exists() and _takes(path)}
     claim, at = always("verdict", "kraftcheck ends with a verdict", bool), None
     if (begins := re.match(r"(.+?):(?: line )?(\d{1,7})?", reason)) and os.path.isfile(begins[1]):
         at = place(begins[1], int(begins[2] or 1))
@@ -183,6 +196,14 @@ def write_unjudged(command: str, files: Mapping[str, Path], code: int, reason: s
     reports.write(screen, [run], code, f"no verdict: {reason} (exit {code})")
 
 
+def _takes(path: Path) -> bool:
+    try:
+        check_writable(str(path.absolute()))
+    except Refusal:
+        return False
+    return True
+
+
 def finish(screen: Screen, result: Result, target: str | None, reports: ReportFiles) -> NoReturn:
     """Write the document and the reports of a result, print its last line, and end with its exit code.
 
@@ -190,8 +211,9 @@ def finish(screen: Screen, result: Result, target: str | None, reports: ReportFi
         screen: standard error, where standard output is the document.
         target: where the document goes; None: nowhere.
     """
-    if target is not None:
-        write_json(target, result.document)
+    with unwritten(lambda: result.exit_code):
+        if target is not None:
+            write_json(target, result.document)
     reports.write(screen, [result.run()], result.exit_code, result.last_line)
     screen.plain(result.last_line)
     sys.exit(result.exit_code)

@@ -226,13 +226,13 @@ class Subject:
         classes = [f"--{word} {shlex.quote(text)}" for word, text in zip(("kafka", "like"), self.kafka, strict=False)]
         return " ".join([f"kraftcheck {engine}", shlex.quote(name), scope, *bounds, *rules, *classes])
 
-    def again(self, claim: str) -> str:
-        """The command that explores this subject again, and judges one property."""
+    def again(self, claim: str, engine: str = "explore", options: Sequence[str] = ()) -> str:
+        """The command that asks an engine about this subject again, with some options, and judges one property."""
         claims = self.system.properties(self.setting)
         added, typed = next(((one.options, typed_id(one)) for one in claims if one.id == claim), ({}, claim))
         words = [f"--{name} {shlex.quote(text)}" for name, text in added.items()]
         judged_alone = [] if FIND in added else [f"--property {shlex.quote(typed)}"]
-        return " ".join([self.command(), *words, *judged_alone])
+        return " ".join([self.command(engine), *map(shlex.quote, options), *words, *judged_alone])
 
     def document(self) -> dict[str, Any]:
         """The words that name it, as plain values."""

@@ -42,7 +42,7 @@ from kraftcheck.ci.explore.diff import ALIKE, BROKEN, MENDED, SearchComparison, 
 from kraftcheck.ci.explore.two_sides import mended
 from kraftcheck.ci.run.judged import HOLDS, NOT_JUDGED, JudgedProperty, JudgedRun, expecting
 from kraftcheck.ci.run.questions import run, search_budget
-from kraftcheck.ci.run.reports import ReportFiles, report_options
+from kraftcheck.ci.run.reports import ReportFiles, report_options, unwritten
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import options
@@ -379,8 +379,9 @@ def branch_command(
             told.screen.plain(line)
     except DriverError as reason:
         raise Refusal(str(reason)) from None
-    if target is not None:
-        write_json(target, {**outcome.document(build, code), "seconds": told.seconds()})
+    with unwritten(lambda: code):
+        if target is not None:
+            write_json(target, {**outcome.document(build, code), "seconds": told.seconds()})
     if reports.wanted:
         reports.write(told.screen, list(outcome.runs(build, last, code)), code, last)
     told.screen.plain(f"{last} (exit {code})")

@@ -16,7 +16,7 @@ from rich.text import Text
 from kraftcheck.ci.run.fanout import Cluster, LostPart, cluster_of, fan_out, fan_out_options, processes
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, not_judged
 from kraftcheck.ci.run.questions import search_budget
-from kraftcheck.ci.run.reports import report_options
+from kraftcheck.ci.run.reports import report_options, unwritten
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import subject
@@ -268,7 +268,8 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
     repository's root, it is executed instead; SYSTEM, --scope, --rules choose among its runs. It is code: modules that
     it names are imported; so one of another user counts only by --config.
 
-    A known defect not found fails too. Some rows are also proven. Large scopes, long proofs, fair systems: by name.
+    A known defect not found fails too. Some rows are also proven. Large scopes and long proofs are
+    checked only where --scope names them, systems with fairness only where SYSTEM does.
 
     \b
     Exit codes: 0 all as expected; else the worst of 12 refuted, 20 incomplete,
@@ -299,8 +300,9 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
         checked = check_table(table_of_runs, wanted, screen)
     else:
         checked = check_built_in(wanted, screen, flags["verbose"], asked=flags["built_in"])
-    if target is not None:
-        write_json(target, {**checked.document, **wanted.shard.told})
+    with unwritten(lambda: checked.code):
+        if target is not None:
+            write_json(target, {**checked.document, **wanted.shard.told})
     reports.write(screen, checked.runs, checked.code, checked.last_line)
     screen.plain(checked.last_line)
     leave(checked.code)

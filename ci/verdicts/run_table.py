@@ -15,6 +15,7 @@ from attrs import field, fields_dict, frozen
 from kraftcheck.ci.dataset.values import shown
 from kraftcheck.ci.terminal.files import MAX_NESTING, deeper, read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.system import ANY, spelled
 from kraftcheck.model.nearest import nearest
 
 FILE, PROJECT = "kraftcheck.toml", "pyproject.toml"
@@ -38,6 +39,7 @@ class ConfiguredRun:
     # scope, bounds, rules: the setting, as on the command line
     scope: str | None = None
     bounds: Mapping[str, int] = field(factory=dict)
+    invariants: Mapping[str, str] = field(factory=dict)  # expressions to judge as well, by name
     rules: str | None = None
     properties: tuple[str, ...] = ()  # the ones to judge; empty: all
     expect: Mapping[str, str] = field(factory=dict)  # the verdict that a property must have; all others must hold
@@ -59,7 +61,8 @@ _RANGES = {"runs": (1, 1 << 31), "steps": (1, 1_000_000), "seed": (0, (1 << 63) 
 
 _TYPES: Mapping[str, tuple[type, str]] = {
     "system": (str, "a text"), "name": (str, "a text"), "engine": (str, "a text"), "scope": (str, "a text"),
-    "rules": (str, "a text"), "bounds": (dict, "a table"), "expect": (dict, "a table"), "properties": (list, "a list"),
+    "rules": (str, "a text"), "bounds": (dict, "a table"), "expect": (dict, "a table"), "invariants": (dict, "a table"),
+    "properties": (list, "a list"),
     "strict": (bool, "true or false"), "runs": (int, "a number"), "steps": (int, "a number"),
     "seed": (int, "a number"), "timeout": (int, "a number"),
 }  # fmt: skip
@@ -226,14 +229,17 @@ def _run(table: RunTable, number: int, row: Any) -> ConfiguredRun:
         kind, words = _TYPES[key]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             table.refuse(number, key, f"it takes {words}, not {shown(value)}")
-        if kind is str and not value:
+        if kind in (str, list) and not value:
             table.refuse(number, key, "it is empty; give a value, or leave it out")
         least, most = _RANGES.get(key, (0, 0))
         if key in _RANGES and isinstance(value, int) and not least <= value <= most:
             table.refuse(number, key, f"it takes a number of {least} to {most:,}, not {shown(value)}")
     if "system" not in row:
         table.refuse(number, "", "the key system is missing")
-    run = ConfiguredRun(**{**row, "properties": tuple(row.get("properties", ()))})
+    given = row.get("bounds", {}) if row.get("engine") == "prove" else {}
+    freed = {name: ANY for name, value in given.items() if value == spelled(ANY)}
+    taken = {"bounds": {**row.get("bounds", {}), **freed}, "properties": tuple(row.get("properties", ()))}
+    run = ConfiguredRun(**{**row, **taken})
     if run.engine not in ENGINES:
         table.refuse(number, "engine", f"unknown engine {run.engine!r}; {nearest(run.engine, ENGINES)}")
     for key, engine in _ONLY.items():
@@ -247,8 +253,12 @@ def _run(table: RunTable, number: int, row: Any) -> ConfiguredRun:
 
 def _check_values(table: RunTable, number: int, run: ConfiguredRun) -> None:
     for name, value in run.bounds.items():
-        if type(value) is not int or value.bit_length() > 63:
-            table.refuse(number, f"bounds.{name}", f"it takes a number, not {shown(value)}")
+        if value is not ANY and (type(value) is not int or value.bit_length() > 63):
+            more = ", or with the engine prove 'any'" * (shown(value) == repr(spelled(ANY)))
+            table.refuse(number, f"bounds.{name}", f"it takes a number{more}, not {shown(value)}")
+    for name, text in run.invariants.items():
+        if not isinstance(text, str) or not text.strip() or not name.strip():
+            table.refuse(number, f"invariants.{name}", f"it takes an expression by its name, not {shown(text)}")
     for property_ in run.properties:
         if not isinstance(property_, str):
             table.refuse(number, "properties", f"it takes a list of texts, and {shown(property_)} is none")

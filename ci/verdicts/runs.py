@@ -18,6 +18,7 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.fanout import WHOLE, Cluster, Shard, fan_out
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, expecting, not_judged
 from kraftcheck.ci.run.questions import SearchQuestion, WalkQuestion, run, search_budget
+from kraftcheck.ci.run.reports import unwritten
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.walks import WALKED, walk
 from kraftcheck.ci.systems import report
@@ -33,6 +34,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.run_table import ConfiguredRun, RunTable
 from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
+from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_UNKNOWN, worst_first
 from kraftcheck.solvers.smt.queries import Effort
@@ -52,8 +54,8 @@ class PreparedRun:
 
     def request(self) -> ProofRequest:
         """What a prover is asked for."""
-        one = self.configured
-        return ProofRequest(self.name, one.scope, one.bounds, one.rules)
+        one, added = self.configured, _expressions(self.configured)
+        return ProofRequest(self.name, one.scope, one.bounds, one.rules, added.invariants, added.names)
 
     def judged(self, properties: Sequence[Any], seconds: float, options: tuple[str, ...]) -> JudgedRun:
         """The verdicts beside the expected ones; what was to be judged and was not is no pass."""
@@ -76,16 +78,21 @@ class ExecutedRun:
     program: Program | None  # what was judged, for drawings of traces; None where that is on another machine
 
 
+KEYS = ("system", "scope", "rules", "bounds", "invariants", "properties")  # of a run, in the order of what they hang on
+
+
 def prepare(table: RunTable, number: int) -> PreparedRun:
     """A run of the table, once all that it names is there; raises Refusal with file, line, key and the nearest name."""
     one = table.runs[number]
     name, folder = found_from_here(table, one.system)
-    for key in ("system", "scope", "rules", "bounds", "properties"):
+    for key in KEYS:
         given = {word: getattr(one, word) if _upto(word, key) else None for word in ("scope", "rules")}
         bounds = one.bounds if _upto("bounds", key) else {}
         only = one.properties if key == "properties" and one.engine != "prove" else ()
         try:
-            chosen = subject(name, given["scope"], bounds, given["rules"], only, proof=one.engine == "prove")
+            added = _expressions(one) if _upto("invariants", key) else Expressions()
+            proof = one.engine == "prove"
+            chosen = subject(name, given["scope"], bounds, given["rules"], only, proof=proof, expressions=added)
         except Refusal as error:
             table.refuse(number, key, error.message)
     try:
@@ -105,16 +112,19 @@ def prepare(table: RunTable, number: int) -> PreparedRun:
 
 def _upto(word: str, key: str) -> bool:
     """Whether a key is looked at by now: they are added one by one, so that the one at fault is named."""
-    order = ("system", "scope", "rules", "bounds", "properties")
-    return order.index(word) <= order.index(key)
+    return KEYS.index(word) <= KEYS.index(key)
+
+
+def _expressions(one: ConfiguredRun) -> Expressions:
+    return Expressions(tuple(one.invariants.values()), names=tuple(one.invariants))
 
 
 def _ids(prepared: PreparedRun) -> list[str]:
     one, chosen = prepared.configured, prepared.subject
     if one.engine == "prove":
         built = prepared.request().build()
-        check_only(one.system, built, one.properties)
-        return list(one.properties) or [claim.id for claim in built.claims]
+        only = check_only(one.system, built, one.properties, tuple(one.invariants))
+        return list(only) or [claim.id for claim in built.claims]
     if one.engine == "explore":
         return every_id(chosen)
     kinds = {claim.id: claim.kind for claim in chosen.system.properties(chosen.setting)}
@@ -149,8 +159,9 @@ def _answered(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> 
     one, chosen = prepared.configured, prepared.subject
     if one.engine == "prove":
         budget = search_budget(1, memory, max_states=MOST_STATES, keep=True)
-        effort = Effort(within(float(one.timeout)))
-        return ProofQuestion(prepared.request(), effort, one.properties, workers, budget, quiet=quiet).answer().result()
+        only = prepared.ids if one.properties else ()
+        asked = (prepared.request(), Effort(within(float(one.timeout))), only, workers, budget)
+        return ProofQuestion(*asked, quiet=quiet).answer().result()
     if one.engine == "simulate":
         plan = WalkPlan(one.runs, one.steps, one.seed, threads=workers, cache_dir=cache_folder(), strict=one.strict)
         return WalkQuestion(chosen, plan).result(program(chosen), functools.partial(walk, quiet=quiet))
@@ -204,11 +215,12 @@ def check_table(table: RunTable, wanted: CheckOptions, screen: Screen) -> Finish
     screen.plain(_first_line(table, chosen))
     sys.stdout.flush()  # an imported module may end the process
     prepared = [prepare(table, number) for number in chosen]
-    refused: dict[str, str] = {}
-    with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
-        executed = _execute_all(screen, prepared, wanted, place, refused)
-        if refused and not executed:
-            raise Refusal(next(iter(refused.values())))
+    executed, refused = list[ExecutedRun](), dict[str, str]()
+    out = nullcontext() if wanted.out is None else results("--out", wanted.out)
+    with unwritten(lambda: any(not one.passed for done in executed for one in done.judged.properties)), out as place:
+        _execute_all(screen, prepared, wanted, place, executed, refused)
+    if refused and not executed:
+        raise Refusal(next(iter(refused.values())))
     for title, reason in refused.items():
         screen.plain(f"{title}: NO VERDICT: {reason}")
     rest = [one for one in prepared if all(one is not done.prepared for done in executed)]
@@ -248,14 +260,15 @@ def _chosen(table: RunTable, wanted: CheckOptions) -> list[int]:
 
 
 def _execute_all(
-    screen: Screen, prepared: Sequence[PreparedRun], wanted: CheckOptions, place: Path | None, refused: dict[str, str]
-) -> list[ExecutedRun]:
+    screen: Screen, prepared: Sequence[PreparedRun], wanted: CheckOptions, place: Path | None,
+    executed: list[ExecutedRun], refused: dict[str, str],
+) -> None:  # fmt: skip
     """Execute run by run, up to the one in which the work is stopped or the time is over.
 
     Args:
+        executed: gets the runs that have verdicts.
         refused: gets the reason of each run that is refused, by its title.
     """
-    executed: list[ExecutedRun] = []
     for done in _executed(prepared, wanted, refused):
         executed.append(done)
         wrong = sum(not row.passed for row in done.judged.properties)
@@ -267,7 +280,6 @@ def _execute_all(
             judged, shortest = done.judged, done.judged.engine == "explore"
             traces = [one.trace for one in judged.properties if one.trace is not None]
             write_drawn(place / folder_name(done.prepared), judged.subject, done.program, traces, shortest)
-    return executed
 
 
 def _executed(prepared: Sequence[PreparedRun], wanted: CheckOptions, refused: dict[str, str]) -> Iterator[ExecutedRun]:

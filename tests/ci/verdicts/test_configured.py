@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import shlex
 from pathlib import Path
 
 import pytest
@@ -238,6 +240,54 @@ def test_the_reports_of_a_table(repository: Path) -> None:
     assert (document["configuration"], document["unexpected"]) == ("kraftcheck.toml", [])
 
 
+OWN = """
+[[runs]]
+system = "lamps/lamp.py:LAMP"
+expect = {never-two = "refuted 2", shows-three = "vacuous", off = "refuted"}
+invariants = {off = "colour == 0", dim = "colour <= 2"}
+
+[[runs]]
+name = "proof"
+system = "lamps/lamp.py:LAMP"
+engine = "prove"
+invariants = {dim = "colour <= 2"}
+properties = ["known"]
+
+[[runs]]
+name = "any number"
+system = "tests.shared.any_number:LEASE"
+engine = "prove"
+bounds = {brokers = "any"}
+"""
+
+
+def test_a_run_takes_expressions_and_any_number(repository: Path) -> None:
+    """Expressions are judged under their names by each engine, and a proof may be about any number; the command that
+    a report gives judges the expression again."""
+    (repository / "kraftcheck.toml").write_text(OWN, encoding="utf-8")
+    ran = check("--junit", "out.xml")
+    assert (ran.code, ran.last) == (0, "9 verdicts, 0 unexpected (exit 0)")
+    assert [len(suite.findall("testcase")) for suite in read_junit(repository / "out.xml")] == [6, 2, 1]
+    (repository / "kraftcheck.toml").write_text(OWN.replace(', off = "refuted"', ""), encoding="utf-8")
+    ran = check()
+    again = next(line for line in ran.out.splitlines() if line.startswith("again: kraftcheck explore "))
+    told = kraftcheck(*shlex.split(again)[2:], "--quiet")
+    assert (ran.code, told.code, "colour == 0 is refuted" in told.out) == (12, 12, True)
+
+
+@pytest.mark.parametrize(("expected", "code"), [("refuted 2", 2), ("refuted 3", 12)])
+def test_a_full_disk_hides_no_verdict(expected: str, code: int, repository: Path) -> None:
+    """Where counterexamples and reports cannot be written, what is refuted is shown and decides the exit code."""
+    table = TABLE.partition('[[runs]]\nname = "walks"')[0].replace("refuted 2", expected)
+    (repository / "kraftcheck.toml").write_text(table, encoding="utf-8")
+    words = ("check", "--quiet", "--out", "out", "--junit", "out.xml")
+    with start(words, repository, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, "File too large" in err) == (code, True)
+    assert ("expected refuted 3, got refuted 2" in out) == ("(exit 12)" in out) == (code == 12)
+    assert not (repository / "out.xml").exists()
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -252,6 +302,11 @@ def test_the_reports_of_a_table(repository: Path) -> None:
         ('expect = {known = "incomplete"}', "expect.known: 'incomplete' is never a pass, and cannot be expected"),
         ('expect = {known = "refutd"}', "expect.known: no verdict 'refutd'; did you mean refuted"),
         ("expect = {known = 3}", "expect.known: no verdict 3; "),
+        ('bounds = {a = "any"}', "bounds.a: it takes a number, or with the engine prove 'any', not 'any'"),
+        ('invariants = {a = "colour <"}', "invariants: lamp"),
+        ("invariants = {a = 3}", "invariants.a: it takes an expression by its name, not 3"),
+        ('invariants = {known = "colour < 9"}', "invariants: lamps/lamp.py:LAMP has a property 'known' already"),
+        ("properties = []", "properties: it is empty; give a value, or leave it out"),
         ('properties = ["knwon"]', "properties: lamps/lamp.py:LAMP has no property 'knwon' at this setting; did you"),
         ('properties = ["known", "known"]', "properties: a property is named twice; name it once"),
         ("seed = 3", "seed: it is of the engine simulate, not of explore; leave it out"),

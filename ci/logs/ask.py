@@ -12,9 +12,11 @@ from typing import Any, TypeAlias
 import click
 from attrs import asdict, frozen
 
-from kraftcheck.ci.logs.end import cluster_end
+from kraftcheck.ci.logs.condition import worked_out
+from kraftcheck.ci.logs.end import ClusterEnd, cluster_end
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.logs.requests import Handler, handler
+from kraftcheck.ci.logs.status import lost_text
 from kraftcheck.ci.systems.lookup import choice_text
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_writable, write_json
@@ -22,7 +24,7 @@ from kraftcheck.model.controller.brokers import HeartbeatReply
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
 from kraftcheck.model.controller.state import Controller, LogRecord
-from kraftcheck.model.language.words import NOTED, Rule, rules_of
+from kraftcheck.model.language.words import NO_LEADER, NOTED, Rule, rules_of
 from kraftcheck.model.partition.registration import DirectoryMismatch, Partition
 from kraftcheck.model.records.fields import CODE
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
@@ -138,18 +140,44 @@ def asked_of(path: Path, words: Sequence[str], options: ReplayOptions) -> dict[s
     end = cluster_end(path, options)
     controller = end.state.controller
     answer, rules, found = deciding(handler(controller, words), controller, end.rules)
+    records = [_told(row, end.summary.described) for row in _records(controller, answer.records, parse(end.rules))]
     return {
         "version": DOCUMENT_VERSION, "command": "ask",
         "exit": end.summary.unless_in_part(0 if answer.accepted else EXIT_REFUSED),
         "log": end.summary.name, "offset": end.history.last_offset, "rules": end.rules, "request": [*words],
         "resigns": answer.resigns, "answers": answer.rows, "reply": answer.reply,
-        "records": [*_records(controller, answer.records, parse(end.rules))],
+        "records": records, "losses": [*_losses(end, records)],
         "decided_by": [
             {"rule": one.rule.id, "says": one.says, "variant": one.variant, "instead": _in_short(one.instead, answer)}
             for one in found
         ],
         "consulted": [rule.id for rule in rules], "doubts": [*end.doubts()],
     }  # fmt: skip
+
+
+def _told(row: Row, described: str) -> Row:
+    """A record, of a text that shows a cluster without what such a text does not tell."""
+    kept = {name: value for name, value in row.items() if not described or name not in _NOT_DESCRIBED}
+    if "changes" in row:
+        kept["changes"] = {n: value for n, value in row["changes"].items() if not described or n not in _NOT_DESCRIBED}
+    return kept
+
+
+_NOT_DESCRIBED = {"leader epoch", "partition epoch", "directories", "broker_epoch", "log_dirs"}
+
+
+def _losses(end: ClusterEnd, records: Sequence[Row]) -> Iterator[str]:
+    """Which records may be lost by the leaders that are written."""
+    led = {row["partition"]: row["changes"]["leader"][1] for row in records if "leader" in row.get("changes", ())}
+    if {*led.values()} <= {NO_LEADER}:
+        return
+    _, condition = worked_out(end)
+    for place in end.state.controller.places():
+        name = f"{end.state.controller.topic(place.topic_id).name}-{place.index}"
+        leader = led.get(name, NO_LEADER)
+        lacks = None if leader == NO_LEADER else condition.lacks((place.topic_id, place.index), leader)
+        if lacks is not None:
+            yield f"{name}: MAY LOSE RECORDS: {leader} leads without {lost_text(lacks)}"
 
 
 def _in_short(instead: RequestAnswer, answer: RequestAnswer) -> str:
@@ -212,6 +240,8 @@ def show(found: Row, screen: Screen, every: bool = False) -> None:
         screen.plain(f"  the broker is told: {', '.join(told) or 'nothing'}")
     for record in found["records"]:
         screen.plain("  " + _record_text(record))
+    for line in found["losses"]:
+        screen.one_line(line)
     _show_rules(found, screen, every)
     for line in found["doubts"]:
         screen.one_line(line)
@@ -277,7 +307,7 @@ def ask_command(
 
     \b
     Examples:
-      kraftcheck ask /var/kafka/__cluster_metadata-0 reassign orders-0 replicas=1,2,3
+      kraftcheck ask /var/lib/kafka/__cluster_metadata-0 reassign orders-0 replicas=1,2,3
       kraftcheck ask snapshot.checkpoint elect orders-0 type=unclean --json -
     """
     check_writable(target)

@@ -70,9 +70,9 @@ def replay_command(logs: tuple[AnyPath, ...], rules: str | None, **flags: Any) -
 
     \b
     Examples:
-      kraftcheck replay /var/kafka/__cluster_metadata-0
+      kraftcheck replay /var/lib/kafka/__cluster_metadata-0
       kraftcheck replay decoded.txt --rules kafka-4.0 --json rows.json
-      kraftcheck replay /var/kafka/__cluster_metadata-0 --html log.html
+      kraftcheck replay /var/lib/kafka/__cluster_metadata-0 --html log.html
       kraftcheck replay logs/ --out tables
     """
     target, page, out = flags["target"], flags["page"], flags["out"]

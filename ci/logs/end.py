@@ -23,6 +23,8 @@ from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.recovery import down
 from kraftcheck.solvers.logs.whatif import Holders, changed_brokers
 
+_FIRST = "min-isr-from-first-partition"
+_OWN_MIN_ISR = f"-{_FIRST}"  # what a rule set ends with that counts it by each partition's own replicas
 LEAST_EVENTS = 10_000  # so many events are remembered before those are forgotten that began nothing that lasts
 
 
@@ -47,6 +49,8 @@ class ClusterEnd:
         """What a reader must know of the log before what follows from it is believed."""
         summary = self.summary
         yield from (note for note in summary.notes if note.startswith(("WARNING", WRITER)))
+        if summary.described == IN_PART and self.rules.endswith(_OWN_MIN_ISR):
+            yield "WARNING: partition 0 need not be shown: the min ISR of each partition is counted by its own replicas"
         usual = ("  passed through: ", "  passed over: ", "  snapshot: ")
         notes = (*taken_lines(summary), *passed_lines(summary))
         yield from (line.strip() for line in notes if not line.startswith(usual))
@@ -90,7 +94,7 @@ def log_end(
         raise Refusal(f"{log.name}: no record batch was read; is it a metadata log or snapshot?")
     rules = options.rules or writer_of(summary.state).preset
     if summary.described == IN_PART:  # partition 0 need not be shown, by which releases count the min ISR
-        rules = without(rules, ("min-isr-from-first-partition",))
+        rules = without(rules, (_FIRST,))
     dead = frozenset(options.lost)
     for broker in dead:
         known = summary.state.controller.registration(broker)

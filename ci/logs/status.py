@@ -53,9 +53,9 @@ def status_command(
 
     \b
     Examples:
-      kraftcheck status /var/kafka/__cluster_metadata-0
+      kraftcheck status /var/lib/kafka/__cluster_metadata-0
       kraftcheck status decoded.txt --describe
-      kraftcheck status /var/kafka/__cluster_metadata-0 --follow
+      kraftcheck status /var/lib/kafka/__cluster_metadata-0 --follow
     """
     check_apart(json=target, prometheus=metrics)
     for place in (target, metrics):
@@ -411,7 +411,7 @@ def _lossy(row: Row, starting: set[int]) -> Iterator[str]:
             yield f"{_start(one, starting)}: {one['leader']} is elected, without {lost_text(one)}"
         elif "leader" in one["if_killed"]:
             leader = one["if_killed"]["leader"]
-            end = "nobody leads" if leader is None else f"{leader} is elected, without what was not flushed"
+            end = "it is not elected" if leader is None else f"{leader} is elected, without what was not flushed"
             yield f"if {one['start']} was killed: {end}"
 
 

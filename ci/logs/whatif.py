@@ -110,7 +110,7 @@ def whatif_command(
     \b
     Examples:
       kraftcheck whatif 00000000000000000117-0000000001.checkpoint --faults 2
-      kraftcheck whatif /var/kafka/__cluster_metadata-0 --prometheus -
+      kraftcheck whatif /var/lib/kafka/__cluster_metadata-0 --prometheus -
     """
     check_apart(json=target, prometheus=metrics)
     for place in (target, metrics):

@@ -51,6 +51,7 @@ from kraftcheck.model.unclean_recovery.tool import (
 )
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
+RULES_TOLD = "of a log those of its release; else fixed+designated-elections"
 RULES = "fixed+designated-elections"  # the rule set of both tools unless they are given another
 ELECTION_FAILED = 1  # exit code when some partition has no leader in the end, as Kafka's tools end
 
@@ -305,7 +306,9 @@ _afterwards = click.option("--output", type=PLACE, help="The snapshot afterwards
 @click.option("--all-offline-partitions", "every", is_flag=True, help="Every partition without a leader.")
 @_afterwards
 @click.option("--dry-run", "dry", is_flag=True, help="Write no snapshot.")
-@click.option("--rules", default=RULES, show_default=True, help="Rule set; kip compares epochs as the document says.")
+@click.option(
+    "--rules", default=RULES, show_default=RULES_TOLD, help="Rule set; kip compares epochs as the document says."
+)
 def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
     """Choose the replica with the highest epoch, then the longest log, as the leader of each offline partition.
 
@@ -481,7 +484,7 @@ def _request(
 @click.option("--all-topic-partitions", "every", is_flag=True, help="Every partition.")
 @_afterwards
 @click.option("--dry-run", "dry", is_flag=True, help="Write nothing.")
-@click.option("--rules", default=RULES, show_default=True, help="Rule set, PRESET[+VARIANT|-VARIANT...].")
+@click.option("--rules", default=RULES, show_default=RULES_TOLD, help="Rule set, PRESET[+VARIANT|-VARIANT...].")
 def elect_leaders_command(path: Path, rules: str, **flags: Any) -> None:
     """Have the controller elect leaders, as kafka-leader-election does, in a snapshot file.
 

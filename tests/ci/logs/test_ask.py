@@ -105,6 +105,23 @@ def test_a_rule_that_is_off_says_what_is_so() -> None:
     assert elr["instead"] == "NONE, 3 records, 2 otherwise"
 
 
+def test_an_election_with_loss_says_what_is_lost(tmp_path: Path) -> None:
+    """An unclean election that is accepted tells what the new leader lacks; a clean one, and a refusal, nothing."""
+    asked = {words: asked_of(OUTAGE, words.split(), ReplayOptions(None))["losses"] for words in (
+        "elect strict-0 type=unclean", "heartbeat 2", "alter-partition loose-0 isr=0,1")}  # fmt: skip
+    assert not any(asked.values())
+    path = tmp_path / "topics.txt"
+    path.write_text(
+        "Topic: t\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1\n"
+        "\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 2,1\tIsr: \tElr: 2\tLastKnownElr: \n"
+        "Topic: u\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: min.insync.replicas=1\n"
+        "\tTopic: u\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\tElr: \tLastKnownElr: \n"
+    )
+    ran = kraftcheck("ask", path, "elect", "t-0", "type=unclean")
+    assert "t-0: MAY LOSE RECORDS: 1 leads without what was acknowledged since it left the ISR" in ran.out
+    assert "epoch" not in ran.out.partition("\n\n")[2].partition("decided by")[0]
+
+
 def test_an_error_of_a_check_without_a_choice_says_so() -> None:
     """Nothing is named as deciding where no choice would bring another answer."""
     assert "decided by a check that no choice switches" in kraftcheck("ask", OUTAGE, "unregister", "9").out
@@ -124,7 +141,7 @@ def test_a_change_that_is_none_is_decided_by_nothing() -> None:
         ("elct loose-0", "unknown request 'elct'; did you mean elect?"),
         ("start 2", "start is no request to the controller; `kraftcheck status LOG` tells what follows it, and "),
         ("elect", "elect takes TOPIC-N [type=preferred|unclean], or all [type=...]"),
-        ("elect loose-7", "the log ends without a partition 'loose-7'; did you mean loose-1, loose-0"),
+        ("elect loose-7", "no partition 'loose-7'; did you mean loose-1, loose-0"),
         ("elect loose-0 typ=unclean", "elect does not take 'typ=unclean'; it takes TOPIC-N"),
         ("elect loose-0 type=dirty", "type is 'dirty', none of preferred, unclean"),
         ("elect loose-0 type=unclean type=unclean", "type is given twice"),

@@ -257,6 +257,14 @@ def test_a_live_broker_that_a_tool_does_not_reach_is_named(tmp_path: Path) -> No
     assert (code, first.partition(";")[0]) == (10, "shown as live, and not reached by a tool: 2")
 
 
+def test_why_other_rules_hold_of_a_part_is_said(tmp_path: Path) -> None:
+    """Of a part of the rows the release's rule on partition 0 is left out, and a warning says so; of all it holds."""
+    (_, _, part), (_, _, whole) = (first_line(text, tmp_path) for text in (WELL, ONE + WELL))
+    for rest, is_part in ((part, True), (whole, False)):
+        assert ("-min-isr-from-first-partition" in rest) == is_part
+        assert ("partition 0 need not be shown: the min ISR of each partition" in " ".join(rest.split())) == is_part
+
+
 @pytest.mark.parametrize("tool", ["log-dirs", "get-offsets"])
 def test_who_asks_for_some_topics_gets_no_others(tool: str, tmp_path: Path) -> None:
     """Where the command is shown, a topic that it did not ask for is not missed in the answer; one that it did, is."""

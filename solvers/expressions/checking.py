@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag
+from kraftcheck.model.language.places import Queue
 from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
@@ -56,7 +57,7 @@ class SetType:
 
 @frozen
 class ListType:
-    """A list of distinct numbers, in order."""
+    """A list of numbers, in order."""
 
     of: type  # the class of the field; `tuple` for a list that the expression writes
     member: WordType  # what a member may be
@@ -116,6 +117,8 @@ def type_of(shape: Any) -> Type:
         return ListType(Replicas, WordType(0, max(map(_largest, shape.slots), default=0)), len(shape.slots))
     if isinstance(shape, AtMostOne):
         return ListType(AtMostOne, WordType(-1, _largest(shape.slot)), 1)
+    if isinstance(shape, Queue) and shape.items and isinstance(item := type_of(shape.items[0]), WordType):
+        return ListType(type(shape), item, len(shape.items))
     if isinstance(shape, tuple):
         return TupleType(tuple(type_of(item) for item in shape))
     if hasattr(shape, "lo"):
@@ -418,7 +421,9 @@ def _attribute(checker: Checker, node: ast.Attribute) -> Typed:
             near = nearest(node.attr, whole.type.fields)
             raise checker.error(node, f"{checker.text(node.value)} has no field {node.attr}; {near}")
         whole = plain(whole)
-    raise checker.error(node, f"{checker.text(node.value)} is {whole.type}; it has no field {node.attr}")
+    text = checker.text(node.value)
+    mend = f", write size({text})" if node.attr == "size" else ""
+    raise checker.error(node, f"{text} is {whole.type}; it has no field {node.attr}{mend}")
 
 
 def _conditional(checker: Checker, node: ast.IfExp) -> Typed:

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.language.places import Queue
 from kraftcheck.model.language.terms import Term, Truth
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, apply, choose, negate, pick
 from kraftcheck.solvers.expressions.checking import (
@@ -54,6 +55,8 @@ def entries(value: Any, type_: Type) -> Entries:
         return [Member(slot, negate(slot == NO_LEADER)) for slot in value.slots]
     if isinstance(type_, ListType) and hasattr(value, "slot"):
         return [Member(value.slot, negate(value.slot == EMPTY))]
+    if isinstance(value, Queue):
+        return [Member(item, place < value.size) for place, item in enumerate(value.items)]
     return [Member(item, True) for item in value]
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.layout import ints, subset_of, truth
+from kraftcheck.model.language.places import Queue
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import EMPTY, NO_LEADER
 
@@ -42,6 +43,7 @@ class Cluster:
     dirs: tuple[BrokerSet, ...]
     logs: tuple[Log, ...]
     first: Log
+    waiting: Queue
 
 
 LAYOUT = Cluster(
@@ -50,6 +52,7 @@ LAYOUT = Cluster(
     replicas=Replicas((ints(NO_LEADER, 2),) * 3), last=AtMostOne(ints(EMPTY, 2)),
     ends=(ints(0, 4),) * 3, dirs=(BrokerSet(subset_of(2)),) * 3,
     logs=(Log(ints(0, 3), BrokerSet(subset_of(3))),) * 2, first=Log(ints(0, 3), BrokerSet(subset_of(3))),
+    waiting=Queue.domain(ints(0, 2), 3),
 )  # fmt: skip
 
 SETS = st.integers(0, 7).map(BrokerSet)
@@ -62,6 +65,7 @@ STATES = st.builds(
     ),
     last=st.integers(-2, 2).map(AtMostOne), ends=st.tuples(*[st.integers(0, 4)] * 3),
     dirs=st.tuples(*[st.integers(0, 3).map(BrokerSet)] * 3), logs=st.tuples(LOGS, LOGS), first=LOGS,
+    waiting=st.lists(st.integers(0, 2), max_size=3).map(lambda items: Queue.of(items, 3)),
 )  # fmt: skip
 
 
@@ -94,6 +98,7 @@ def plain(state: Cluster) -> dict[str, Any]:
         "isr": frozenset(state.isr), "elr": frozenset(state.elr), "replicas": Places(state.replicas),
         "last": Places(state.last), "ends": Places(state.ends), "dirs": Places(frozenset(d) for d in state.dirs),
         "logs": Places(map(PlainLog, state.logs)), "first": PlainLog(state.first), "none": NO_LEADER,
+        "waiting": Places(state.waiting),
         "_brokers": lambda *numbers: frozenset(n for n in numbers if n >= 0),
         "_first": lambda members: next(iter(sorted(members) if isinstance(members, frozenset) else members), NO_LEADER),
         "_count": lambda truths: sum(map(bool, truths)),
@@ -134,9 +139,11 @@ def words(depth: int, names: tuple[str, ...] = ()) -> st.SearchStrategy[Drawn]:
         leaf, _alike("({0} + {1})", w, w), _alike("({0} - {1})", w, w), _alike("(-{0})", w),
         _form("size({0})", "len({0})", s), _form("first({0})", "_first({0})", s),
         _form("first(replicas)", "_first(replicas)"), _form("size(last)", "len(last)"),
-        _form("size(ends)", "len(ends)"),
+        _form("size(ends)", "len(ends)"), _form("size(waiting)", "len(waiting)"),
+        _form("first(waiting)", "_first(waiting)"),
         _alike("max({0}, {1})", w, w), _alike("min({0}, {1}, {2})", w, w, w), _alike("({0} if {1} else {2})", w, t, w),
         _alike("replicas[{0}]", _one_of("leader", "epoch", "0", "1", "2")), _alike("last[0]"),
+        _alike("waiting[{0}]", _one_of("leader", "epoch", "0", "2")),
         _alike("ends[{0}]", _one_of("leader", "epoch", "replicas[0]")),
         _alike("logs[{0}].end", _one_of("leader", "epoch")),
         _quantified("count", "_count", depth, names),
@@ -157,7 +164,8 @@ def sets(depth: int, names: tuple[str, ...] = ()) -> st.SearchStrategy[Drawn]:
     return st.one_of(
         leaf, *(_alike(f"({{0}} {operator} {{1}})", s, s) for operator in "&|-^"), _alike("dirs[leader]"),
         _form("{{{0}, {1}}}", "_brokers({0}, {1})", small, small), _form("set(replicas)", "_brokers(*replicas)"),
-        _form("set(last)", "_brokers(*last)"), _alike("({0} if {1} else {2})", s, truths(depth - 1, names), s),
+        _form("set(last)", "_brokers(*last)"), _form("set(waiting)", "_brokers(*waiting)"),
+        _alike("({0} if {1} else {2})", s, truths(depth - 1, names), s),
         _form("set([{0}])", "_brokers({0})", small),
         _alike("logs[{0}].holders", _one_of("leader", "epoch", "first.end", *names)),
     )  # fmt: skip
@@ -166,7 +174,8 @@ def sets(depth: int, names: tuple[str, ...] = ()) -> st.SearchStrategy[Drawn]:
 @cache
 def truths(depth: int, names: tuple[str, ...] = ()) -> st.SearchStrategy[Drawn]:
     """Truths."""
-    leaf = _one_of("recovering", "True", "leader in isr", "leader not in replicas", "none in last", "epoch in ends")
+    leaf = _one_of("recovering", "True", "(leader in isr)", "(leader not in replicas)", "(none in last)",
+                   "(epoch in ends)", "(epoch in waiting)")  # fmt: skip
     if depth == 0:
         return leaf
     w, s, t = words(depth - 1, names), sets(depth - 1, names), truths(depth - 1, names)
@@ -176,7 +185,8 @@ def truths(depth: int, names: tuple[str, ...] = ()) -> st.SearchStrategy[Drawn]:
         *(_alike(f"({{0}} {op} {{1}})", kind, kind) for op in ("==", "!=", "<", "<=", ">", ">=") for kind in (w, s)),
         _alike("({0} < {1} <= {2})", w, w, w), _alike("({0} == {1})", t, t), _alike("({0} in {1})", w, s),
         _alike("({0} in {{{1}, 7}})", w, w), _alike("(replicas == [{0}, {1}])", w, w), _alike("(last == [{0}])", w),
-        _alike("(replicas != last)"), _alike("(last == [])"), _alike("(ends == [{0}, 1, 2])", w),
+        _alike("(replicas != last)"), _alike("(last == [])"), _alike("(waiting == [{0}, {1}])", w, w),
+        _alike("(waiting != replicas)"), _alike("(ends == [{0}, 1, 2])", w),
         _alike("(first == logs[1])"),
         _quantified("all", "all", depth, names), _quantified("any", "any", depth, names),
     )  # fmt: skip
@@ -187,7 +197,8 @@ def _quantified(ours: str, python: str, depth: int, names: tuple[str, ...]) -> s
     name = f"b{len(names)}"
     t = truths(depth - 1, (*names, name))
     over = st.one_of(
-        _form("{0}", "sorted({0})", sets(depth - 1, names)), _one_of("replicas", "last", "ends", "range(3)", "[2, 0]")
+        _form("{0}", "sorted({0})", sets(depth - 1, names)),
+        _one_of("replicas", "last", "ends", "waiting", "range(3)", "[2, 0]"),
     )
     condition = st.one_of(_alike(""), _alike(" if {0}", t))
     form = f"({{0}} for {name} in {{1}}{{2}})"

@@ -79,6 +79,9 @@ def test_an_expression_says_what_python_says(drawn: Drawn, states: list[Cluster]
         ("implies(recovering, ends[epoch] == 0)", True),
         ("count(b in isr for b in range(3)) == 2", True),
         ("last == []", True),
+        ("waiting == [1, 1] and size(waiting) == 2 and first(waiting) == 1", True),
+        ("0 in waiting or any(b == 0 for b in waiting)", False),
+        ("waiting[2] == 0", None),
         ("isr < isr", False),
         ("isr > isr or elr < elr", False),
         ("{0} < isr and isr > {1} and not isr <= elr", True),
@@ -87,7 +90,7 @@ def test_an_expression_says_what_python_says(drawn: Drawn, states: list[Cluster]
 )
 def test_each_form_in_a_state_that_can_be_read(text: str, answer: bool | None) -> None:
     """The forms of the documentation, of one state whose answers anybody can work out."""
-    state = PACKING.state([1, 2, 0, 0b011, 0b100, 1, 0, -1, -2, 4, 3, 0, 1, 1, 1, 2, 1, 0, 1, 2, 0b010])
+    state = PACKING.state([1, 2, 0, 0b011, 0b100, 1, 0, -1, -2, 4, 3, 0, 1, 1, 1, 2, 1, 0, 1, 2, 0b010, 2, 1, 1, 0])
     assert on_ints(expression(text, LAYOUT), state) is answer
 
 
@@ -149,7 +152,7 @@ def refusal(text: str) -> str:
         ("leader in isrr", "column 11: no field isrr; did you mean isr"),
         (
             "zzzzzz == 1",
-            "column 1: no field zzzzzz; there are 11, such as dirs, elr, ends; `kraftcheck step toy` shows",
+            "column 1: no field zzzzzz; there are 12, such as dirs, elr, ends; `kraftcheck step toy` shows",
         ),
         ("leader", "column 1: leader is a number, not a truth"),
         ("isr and recovering", "column 1: isr is a set, not a truth"),
@@ -166,6 +169,7 @@ def refusal(text: str) -> str:
         ("leader in 3", "column 11: 3 is a number, not a set or list of numbers"),
         ("first.ends == 1", "column 1: first has no field ends; did you mean end"),
         ("isr.mask == 1", "column 1: isr is a set; it has no field mask"),
+        ("waiting.size == 1", "column 1: waiting is a list; it has no field size, write size(waiting)"),
         ("isr[0] == 1", "column 1: isr is a set; it has no places"),
         ("ends[3] == 1", "column 6: ends has places 0..2, and none is 3"),
         ("ends[-1] == 1", "column 6: ends has places 0..2, and none is -1"),

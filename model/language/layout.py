@@ -237,6 +237,24 @@ def _add_leaves(value: Any, path: str, found: list[tuple[str, Any]]) -> None:
             _add_leaves(getattr(value, name), below, found)
 
 
+def misshapen(value: Any, shape: Any, path: str) -> str:
+    """The first part that is of another class or length than its layout, and what to write; empty where none is."""
+    if isinstance(shape, _LEAVES) or [at for at, _ in leaves(value)] == [at for at, _ in leaves(shape)]:
+        return ""
+    if isinstance(shape, tuple) and isinstance(value, tuple):
+        if len(value) != len(shape):
+            return f"{path} has {len(value)} places, and its layout {len(shape)}"
+        inner = [(f"{path}[{place}]", *pair) for place, pair in enumerate(zip(value, shape, strict=True))]
+    elif type(value) is not type(shape):
+        kind = type(shape).__name__
+        mend = f"write {kind}.of(...)" if hasattr(shape, "of") else f"make it a {kind}"
+        return f"{path or 'the state'} is {described(value)}, not a {kind}; {mend}"
+    else:
+        names = record_fields(type(shape)) or ()
+        inner = [(f"{path}.{name}" if path else name, getattr(value, name), getattr(shape, name)) for name in names]
+    return next(filter(None, (misshapen(one, of, where) for where, one, of in inner)), "")
+
+
 def rebuild(shape: Any, take: Callable[[], Any], of: type[tuple[Any, ...]] = tuple) -> Any:
     """A value of the same shape whose leaves are drawn, in order, from `take`; its tuples are of a class."""
     if isinstance(shape, tuple):
@@ -354,11 +372,10 @@ class Layout:
             LayoutError: when the state has another shape.
         """
         entries = list(leaves(state))
-        if listed := [path for path, value in entries if isinstance(value, list)]:
-            raise LayoutError(f"{self.name(listed[0])} is a list, which rules could change; take a tuple")
         if [path for path, _ in entries] != [slot.path for slot in self.slots]:
             paths = sorted({path for path, _ in entries} ^ {slot.path for slot in self.slots}) or ["order of fields"]
-            raise LayoutError(f"the state does not have the fields of its layout: {', '.join(paths[:4])}")
+            fields = f"the state does not have the fields of its layout: {', '.join(paths[:4])}"
+            raise LayoutError(misshapen(state, self.shape, "") or fields)
         for (path, value), slot in zip(entries, self.slots, strict=True):
             if isinstance(value, Anything) and isinstance(slot.domain, Counter | Endless):
                 continue

@@ -158,7 +158,11 @@ class Queue(Untold):
         return cls(len(values), values + (cls.vacant,) * (capacity - len(values)))
 
     def __iter__(self) -> Iterator[Any]:
-        """The items of a concrete queue."""
+        """The items of a concrete queue; raises UntraceableRule where a rule asks for them."""
+        if isinstance(self.size, Term):
+            raise self.size.graph.refusal(
+                f"a {type(self).__name__} was gone through; use each(), some(), count() or has()"
+            )
         return iter(self.items[: int(self.size)])
 
     def __str__(self) -> str:
@@ -210,7 +214,7 @@ def each(items: Any, claim: Callable[[Any], Truth]) -> Truth:
     """The truth that a claim holds of each member.
 
     Args:
-        items: a range, a tuple, a set, or a set of any size, which only provers take.
+        items: a range, a tuple, a queue, a set, or a set of any size, which only provers take.
         claim: a function of a member.
 
     >>> each(range(3), lambda b: b < 3), each((), lambda b: False)
@@ -256,6 +260,8 @@ def _of_member(items: AnySet, claim: Callable[[Any], Truth], place: Any) -> Trut
 
 def _members(items: Any) -> Iterator[tuple[Any, Truth]]:
     """What may be a member, each with the truth that it is."""
+    if isinstance(items, Queue):
+        return ((item, place < items.size) for place, item in enumerate(items.items))
     mask = getattr(items, "mask", None)
     if mask is not None:
         highest = mask.hi if isinstance(mask, Term) else mask

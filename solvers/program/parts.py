@@ -152,15 +152,18 @@ T = TypeVar("T")
 _OF_PYTHONS_SETS = {
     "add": "plus(s.just(x))", "append": "append() of a Queue, or put() of a tuple", "remove": "minus(s.just(x))",
     "discard": "minus(s.just(x))", "union": "plus()", "update": "plus()", "intersection": "keep()",
+    "pop": "head() and tail() of a Queue", "popleft": "head() and tail()", "push": "append()",
     "difference": "minus()", "issubset": "within()",
 }  # fmt: skip
 
 _OF_TYPE_ERRORS = {
-    "has no len()": "use size() of a set, or count()",
+    "has no len()": "use size() of a set, the field size of a Queue, or count()",
+    "'Term' object is not callable": "a field is no function: leave the parentheses out",
+    "'int' object is not callable": "a field is no function: leave the parentheses out",
     "object is not callable": "give a function, such as lambda s: True",
     "is not iterable": "use has() of a set, or some() of a tuple",
     "does not support item assignment": "use put(), which gives a new tuple",
-    "object is not subscriptable": "use get() of a tuple, or has() of a set",
+    "object is not subscriptable": "use get() of a tuple, head() or tail() of a Queue, or has() of a set",
     "takes 0 positional arguments": "what gives a layout, states or actions takes the setting, a rule the state",
     "unexpected keyword argument": "a rule takes the state and the action's parameters, a record its fields",
     "missing": "a rule takes the state and the action's parameters, a record all its fields; evolve() changes some",

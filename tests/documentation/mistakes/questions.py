@@ -102,9 +102,21 @@ def may_buy(s, buyer):
 def may_buy(s, buyer):
     return len(s.banned) < 2
 ''', "hall.py:40: action buy, guard raised TypeError: object of type 'BrokerSet' has no len(); use size() of a set, "
-     "or count()", '''
+     "the field size of a Queue, or count()", '''
 def may_buy(s, buyer):
     return s.banned.size() < 2
+'''),
+    Mistake("An index of a queue", '''
+FIRST = kc.Queue.of([2, 0], 2)
+
+def may_buy(s, buyer):
+    return FIRST[0] == buyer
+''', "hall.py:42: action buy, guard raised TypeError: 'Queue' object is not subscriptable; use get() of a tuple, "
+     "head() or tail() of a Queue, or has() of a set", '''
+FIRST = kc.Queue.of([2, 0], 2)
+
+def may_buy(s, buyer):
+    return FIRST.head() == buyer
 '''),
     Mistake("An index that is a word", '''
 def may_leave(s, buyer):

@@ -22,6 +22,7 @@ from kraftcheck.model.language.layout import (
     rebuild,
     subset_of,
 )
+from kraftcheck.model.language.places import Queue
 
 ranges = st.tuples(st.integers(-(1 << 40), 1 << 40), st.integers(0, 62)).flatmap(
     lambda at: st.integers(0, (1 << at[1]) - 1).map(lambda width: Range(at[0], at[0] + width))
@@ -125,6 +126,34 @@ def test_a_state_of_another_shape_is_named(state: Some, message: str) -> None:
     """A wrong sort or a wrong shape is a fault of the layout, named by field."""
     with pytest.raises(LayoutError, match=message):
         SOME.pack(state)
+
+
+@frozen
+class Line:
+    """Who waits, and whom each counter serves."""
+
+    waiting: Any
+    served: Any
+
+
+WAITING = Layout(Line(Queue.domain(Range(0, 3), 2), (Range(0, 1),) * 2))
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (Line([1, 2], (0, 0)), r"waiting is \[1, 2\], not a Queue; write Queue.of\(...\)"),
+        (Line((1, 2), (0, 0)), r"waiting is \(1, 2\), not a Queue; write Queue.of\(...\)"),
+        (Line(Queue.of([1, 2], 3), (0, 0)), "waiting.items has 3 places, and its layout 2"),
+        (Line(Queue.of([1], 2), (0, 0, 1)), "served has 3 places, and its layout 2"),
+        (Line(Queue.of([1], 2), [0, 1]), r"served is \[0, 1\], not a tuple; make it a tuple"),
+        ((0, 0), r"the state is \(0, 0\), not a Line; make it a Line"),
+    ],
+)
+def test_a_part_of_another_class_or_length_is_named(state: Any, message: str) -> None:
+    """The error names the innermost part that does not fit, and what to write."""
+    with pytest.raises(LayoutError, match=f"^{message}$"):
+        WAITING.pack(state)
 
 
 def test_more_than_512_bits_are_refused() -> None:

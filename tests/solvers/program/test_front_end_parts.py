@@ -137,7 +137,7 @@ FAULTY: dict[str, tuple[System, str]] = {
     "a float after a step": (doing(lambda s: evolve(s, x=1.0)), "action act set x to 1.0, not a word"),
     "a float at the start": (evolve(SHELF, initial=lambda s: [evolve(START, x=1.0)]), "x is 1.0, not an int"),
     "a list at the start": (
-        evolve(SHELF, initial=lambda s: [evolve(START, pair=[1, 2])]), "pair is a list, which rules could change; take",
+        evolve(SHELF, initial=lambda s: [evolve(START, pair=[1, 2])]), "pair is [1, 2], not a tuple; make it a tuple",
     ),
     "a set at the start": (
         evolve(SHELF, initial=lambda s: [evolve(START, x={1})]), "x is {1}, not an int; write IntSet.of(...)",

@@ -399,3 +399,50 @@ def test_a_map_has_no_values_as_low_as_its_mark(kind: Callable[[int, int], Any],
     with pytest.raises(LayoutError, match=r"^Votes\.domain\(\) has values down to -\d+; they are above -2\*\*55"):
         Votes.domain(kind(lowest, lowest + 3))
     assert Votes.domain(kind(1 - (1 << 55), 0)).keys == (1, 5)
+
+
+AS_A_LIST = {
+    "len": (lambda s: len(s.line) > 1, r"has no len\(\); use .*the field size of a Queue"),
+    "size()": (lambda s: s.line.size() > 1, "a field is no function: leave the parentheses out"),
+    "pop": (lambda s: s.line.pop() == 1, r"use head\(\) and tail\(\) of a Queue"),
+    "slice": (lambda s: s.line[1:] == 1, r"use .*head\(\) or tail\(\) of a Queue"),
+    "for": (lambda s: list(s.line) == [1], r"a Line was gone through; use each\(\), some\(\), count\(\) or has"),
+}
+
+
+class Line(kc.Queue):
+    """Who waits: two at most."""
+
+
+@attrs.frozen
+class Shop:
+    """A shop with a line."""
+
+    line: Line
+
+
+def shop(guard: Callable[[Shop], Any]) -> kc.System:
+    """Two customers, of whom the first leaves while a guard holds."""
+    return kc.System(
+        name="shop", summary="a line in a shop", layout=Shop(Line.domain(kc.ints(0, 2), 2)),
+        initial=[Shop(Line.of([2, 1], 2))], quiescent=lambda s: True,
+        actions=[kc.Action("leave", lambda s: Shop(s.line.tail()), guard)],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("guard", "says"), AS_A_LIST.values(), ids=list(AS_A_LIST))
+def test_a_queue_that_is_taken_for_a_list_is_refused(guard: Callable[[Shop], Any], says: str) -> None:
+    """What Python's lists have and a queue has not is refused with the word that a queue has."""
+    with pytest.raises(kc.Refusal, match=says):
+        kc.explore(shop(guard))
+
+
+def test_claims_of_a_queue_are_about_its_items() -> None:
+    """`each`, `some` and `count` ask the items that are there, not the empty places behind them."""
+    guards = (
+        lambda s: kc.all_of(s.line.size > 0, kc.each(s.line, lambda one: one >= 1)),
+        lambda s: kc.some(s.line, lambda one: one == 1),
+        lambda s: kc.count(s.line, lambda one: one < 3) > 0,
+    )
+    for guard in guards:
+        assert len(kc.explore(shop(guard)).states()) == 3

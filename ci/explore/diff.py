@@ -78,7 +78,7 @@ def sides(
     """
     named = [switched(one) for one in (a, b) if isinstance(one, System) or ":" in one]
     of: str | System = system or (named[0][0] if named else DEFAULT)
-    whole = find_system(of) if isinstance(of, str) else of
+    whole = find_system(of)
     if not system and isinstance(whole, ChangedSystem):
         of = whole.unchanged()
 
@@ -112,7 +112,7 @@ def switched(side: str | System) -> tuple[str | System, str]:
 
 def own_rules(system: str | System, switches: str) -> str:
     """The rule set of a system where none is named, with switches; raises Refusal for a system that takes none."""
-    words = words_of(find_system(system) if isinstance(system, str) else system)
+    words = words_of(find_system(system))
     if words is None:
         raise Refusal(f"{system} takes no rule set; leave out {switches}")
     return words.default + switches

@@ -20,7 +20,7 @@ from kraftcheck.ci.run.judged import judged
 from kraftcheck.ci.run.questions import run, search, search_budget
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems import assurance, report
-from kraftcheck.ci.systems.subject import Subject, faults_refused, program, traced, with_added
+from kraftcheck.ci.systems.subject import Subject, check_ids, faults_refused, program, traced, with_added
 from kraftcheck.ci.terminal.console import Column, Screen, Table
 from kraftcheck.ci.terminal.interrupts import overdue, passed, within
 from kraftcheck.ci.terminal.progress import interruptible, progress_tally, run_interruptibly, stop_flag
@@ -480,6 +480,7 @@ def run_proof(
 
 def check_only(name: str, subject_: Theory, only: Sequence[str], invariants: Sequence[str] = ()) -> tuple[str, ...]:
     """The ids to judge, those of expressions too; refuses ids that are no claim, and a theory without claims."""
+    check_ids(only)
     claims = [claim.id for claim in subject_.claims]
     if not claims:
         raise Refusal(f"{name} has no claim to prove: prove judges neither goals, `recovers` nor liveness; "

@@ -41,8 +41,12 @@ from kraftcheck.solvers.program.program import KINDS, recovery_actions
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
 
-def find_system(name: str) -> System:
-    """A shipped system, or that at `module:attribute` or `file.py:attribute`; raises Refusal when there is none."""
+def find_system(name: str | System) -> System:
+    """A shipped system, that at `module:attribute` or `file.py:attribute`, or the one given; Refusal for none."""
+    if isinstance(name, System):
+        return name
+    if not isinstance(name, str):
+        raise Refusal(f"{name!r} is no system: give a kraftcheck.System, or the name of one")
     if ":" not in name:
         if name.endswith(".py") and Path(name).is_file():
             named = re.findall(r"^(\w+) *=.*\bSystem\(", Path(name).read_text(encoding="utf-8"), re.MULTILINE)

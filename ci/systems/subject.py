@@ -123,7 +123,7 @@ def bounds_of(bounds: Mapping[str, int | str]) -> dict[str, int]:
     numbers = {name: ANY if value == spelled(ANY) else value for name, value in bounds.items()}
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, int):
-            raise Refusal(f"{name} takes an int, not {value!r}")
+            raise Refusal(f"{name} takes an int, not {value!r}: it is a bound, or no argument at all")
     return {name.replace("_", "-"): int(value) for name, value in numbers.items()}
 
 
@@ -276,7 +276,7 @@ def subject(
     Raises:
         Refusal: naming what is unknown or out of range, with the nearest names.
     """
-    system = find_system(named) if isinstance(named, str) else named
+    system = find_system(named)
     name = named if isinstance(named, str) else system.name
     if not system.scopes:
         raise Refusal(f"{name}: scopes is empty; a system has at least one")
@@ -304,8 +304,15 @@ def rule_set(name: str, system: System, text: str | None) -> tuple[str | None, A
     return chosen, words.parse(chosen)
 
 
+def check_ids(ids: Sequence[str]) -> None:
+    """Refuse one text where a list of ids of properties is taken."""
+    if isinstance(ids, str):
+        raise Refusal(f"properties takes a list of ids, not {ids!r}; write [{ids!r}]")
+
+
 def _only(name: str, system: System, setting: Setting, ids: Sequence[str], expressions: Expressions) -> System:
     """The system with the properties asked for; deadlock is judged in any case."""
+    check_ids(ids)
     claims = properties_of(name, system, setting)
     added = expression_properties(name, system, setting, expressions)
     known = {claim.id for claim in (*claims, *added)}

@@ -15,7 +15,7 @@ from attrs import asdict, evolve, field, frozen
 from hypothesis import HealthCheck, seed, settings
 
 from kraftcheck.ci.explore.trace import write_drawn
-from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, RunsEvidence, judged_by_runs
+from kraftcheck.ci.run.judged import NOTHING_FOUND, SHOWN, JudgedProperty, JudgedRun, RunsEvidence, judged_by_runs
 from kraftcheck.ci.run.questions import (
     NONE,
     OFF,
@@ -29,6 +29,7 @@ from kraftcheck.ci.run.questions import (
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.walks import WALKED, walks_of
 from kraftcheck.ci.systems.lookup import properties_of
+from kraftcheck.ci.systems.report import WORDS
 from kraftcheck.ci.systems.subject import Subject, bounds_of, program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.files import write
@@ -47,6 +48,9 @@ from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.walks.walker import WalkPlan
 
 RUNS, STEPS = 1000, 1000  # walks, and their longest, where a request names none
+
+VERDICTS = (*WORDS.values(), SHOWN, NOTHING_FOUND)
+"""What may be expected of a property; `refuted 3` of a trace of three steps besides."""
 
 ENGINES = ("explore", "simulate", "hypothesis")
 
@@ -81,8 +85,6 @@ class JudgementRequest:
 
         `properties` names those that are judged besides deadlock; empty: all.
         """
-        if isinstance(properties, str):
-            raise Refusal(f"properties takes a list of ids, not {properties!r}; write [{properties!r}]")
         if not isinstance(engine, str) or engine not in ENGINES:
             raise Refusal(f"unknown engine {engine!r}; {nearest(str(engine), ENGINES)}")
         chosen = subject(system, scope, bounds or {}, rules, properties)
@@ -95,7 +97,9 @@ class JudgementRequest:
         how = symmetry_of(symmetry), reduce
         request = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict, *how, own)
         names = items_of(request)
-        for name in request.expect:
+        for name, verdict in request.expect.items():
+            if verdict not in VERDICTS and not str(verdict).removeprefix("refuted ").isdigit():
+                raise Refusal(f"expect gives {name} the verdict {verdict!r}; {nearest(str(verdict), VERDICTS)}")
             if name in unjudged(request):
                 raise Refusal(f"expect names {name!r}, which {engine} does not judge; leave one of the two out")
             if name not in names:

@@ -241,6 +241,11 @@ IDLE = "fixed+hw-uses-proposed-isr"
 
 REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("system", lambda: kc.explore("electons"), "did you mean elections"),
+    ("no-system", lambda: kc.explore([tank()]), "is no system: give a kraftcheck.System, or the name of one"),
+    ("no-system-to-prove", lambda: kc.prove(3), "3 is no system"),
+    ("no-argument", lambda: kc.explore(tank(), propertys=["full"]), "it is a bound, or no argument at all"),
+    ("one-id", lambda: kc.explore(tank(), properties="full"), r"properties takes a list of ids, not 'full'"),
+    ("one-claim", lambda: kc.prove(tank(), properties="full"), r"properties takes a list of ids, not 'full'"),
     ("bound", lambda: kc.explore("elections", broker=2), "no bound 'broker'; did you mean brokers"),
     ("value", lambda: kc.explore("elections", brokers=9), "brokers = 9 is out of range"),
     ("number", lambda: kc.explore("elections", brokers="2"), "brokers takes an int, not '2'"),

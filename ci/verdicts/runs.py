@@ -16,7 +16,7 @@ from kraftcheck.ci.explore.trace import write_drawn
 from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.fanout import WHOLE, Cluster, Shard, fan_out
-from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, expecting, not_judged
+from kraftcheck.ci.run.judged import NOT_JUDGED, JudgedProperty, JudgedRun, every_id, expecting, not_judged
 from kraftcheck.ci.run.questions import SearchQuestion, WalkQuestion, run, search_budget
 from kraftcheck.ci.run.reports import unwritten
 from kraftcheck.ci.run.result import Result
@@ -225,14 +225,22 @@ def check_table(table: RunTable, wanted: CheckOptions, screen: Screen) -> Finish
         screen.plain(f"{title}: NO VERDICT: {reason}")
     rest = [one for one in prepared if all(one is not done.prepared for done in executed)]
     runs = [one.judged for one in executed] + [_left_out(one, refused) for one in rest]
-    faulty = [(of, one) for of in runs for one in of.properties if not one.passed]
-    codes = [exit_code(one) for run in executed for one in run.judged.properties if not one.passed]
+    faulty = sum(not one.passed for judged in runs for one in judged.properties)
+    codes = [exit_code(one) for done in executed for one in done.judged.properties if not one.passed]
     code = worst_first(codes + [EXIT_USAGE if one.configured.title in refused else EXIT_INCOMPLETE for one in rest])
-    for of, one in faulty[: 0 if rest and not executed else None]:
-        if one.verdict != "not judged":
-            screen.plain(f"\n{of.text(one)}")
-    closing = wanted.shard.words + last_line(runs, len(faulty), len(rest), code)
+    for text in (text for one in executed for text in _texts(one.judged)):
+        screen.plain(f"\n{text}")
+    closing = wanted.shard.words + last_line(runs, faulty, len(rest), code)
     return FinishedCheck(runs, code, closing, document(table, executed, rest, code))
+
+
+def _texts(of: JudgedRun) -> Iterator[str]:
+    """What is to be said of each verdict that is no pass; of those that an engine left open for one reason, once."""
+    faulty = [one for one in of.properties if not one.passed and one.verdict != NOT_JUDGED]
+    for one in faulty:
+        alike = [other.id for other in faulty if one.undecided and other.outcome() == one.outcome()]
+        if alike[:1] in ([], [one.id]):
+            yield of.text(one) + "".join(f"\nthe same of {', '.join(alike[1:])}" for _ in alike[1:2])
 
 
 def _first_line(table: RunTable, chosen: Sequence[int]) -> str:

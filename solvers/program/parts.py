@@ -183,7 +183,10 @@ def mend_of(error: BaseException) -> str:
     if isinstance(error, AttributeError) and error.name is not None:
         if error.name in _OF_PYTHONS_SETS and not hasattr(error.obj, "__path__"):
             return f"; use {_OF_PYTHONS_SETS[error.name]}"
-        hint = nearest(error.name, [name for name in dir(error.obj) if not name.startswith("_")])
+        parts = [name for name in dir(error.obj) if not name.startswith("_")]
+        if "bit_count" in parts:
+            return "; it is a number, which has no parts: compare it, as in `state.leader < 0` where nobody leads"
+        hint = nearest(error.name, parts)
         return f"; {hint}" if hint else ""
     if isinstance(error, TypeError):
         if (names := _fields_missed(error)) is not None:

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun
+from kraftcheck.ci.systems.subject import subject
+from kraftcheck.ci.verdicts.runs import _texts
 from tests.ci.fuzz.bounds import bounded
 from tests.ci.verdicts.reports.reading import cases, read_junit
 from tests.shared.commands import Ran, kraftcheck, start
@@ -273,6 +276,17 @@ def test_a_run_takes_expressions_and_any_number(repository: Path) -> None:
     again = next(line for line in ran.out.splitlines() if line.startswith("again: kraftcheck explore "))
     told = kraftcheck(*shlex.split(again)[2:], "--quiet")
     assert (ran.code, told.code, "colour == 0 is refuted" in told.out) == (12, 12, True)
+
+
+def test_one_cause_is_told_once() -> None:
+    """Of properties that are open for the same reason one is told whole, and the others are named; what is refuted is
+    told each time."""
+    rows = [JudgedProperty(id_, "always", verdict, detail, False) for id_, verdict, detail in (
+        ("a", "incomplete", "time"), ("b", "refuted 1", "in 1 step"), ("c", "incomplete", "time"),
+        ("d", "incomplete", "memory"), ("e", "refuted 1", "in 1 step"), ("f", "not judged", "time"))]  # fmt: skip
+    told = [*_texts(JudgedRun(subject("lamps/lamp.py:LAMP", None, {}, None), "explore", tuple(rows)))]
+    assert [text.partition(":")[0] for text in told] == ["a", "b", "d", "e"]
+    assert ["the same of c" in text for text in told] == [True, False, False, False]
 
 
 @pytest.mark.parametrize(("expected", "code"), [("refuted 2", 2), ("refuted 3", 12)])

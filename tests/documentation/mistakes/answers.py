@@ -102,6 +102,14 @@ def may_buy(s, buyer):
 def may_buy(s, buyer):
     return s.free > 0
 '''),
+    Mistake("A part of a number", '''
+def may_buy(s, buyer):
+    return s.free.exists
+''', "hall.py:40: action buy, guard raised AttributeError: Term has no attribute 'exists'; it is a number, which has "
+     "no parts: compare it, as in `state.leader < 0` where nobody leads", '''
+def may_buy(s, buyer):
+    return s.free > 0
+'''),
     Mistake("An argument of another name", '''
 def buy(s, who):
     return evolve(s, free=s.free - 1)

@@ -424,6 +424,8 @@ def _lists(one: Any, disks: bool, minimum: str) -> str:
         return "nothing is left, with its topic"
     lists = {"replicas": one.replicas, "ISR": one.isr, "ELR": one.elr, "last known": one.last_known_elr}
     told = [f"{name} {text_of(value)}" for name, value in lists.items()]
+    moving = {name: getattr(one, name, ()) for name in ("removing", "adding")}
+    told += [f"{name} {text_of(value)}" for name, value in moving.items() if len(tuple(value))]
     if disks:
         named = ", ".join(local_name(one.directories.slots[broker]) for broker in one.replicas)
         told += [f"directories {named or 'none'}"]

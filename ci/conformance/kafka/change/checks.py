@@ -458,7 +458,7 @@ def row_lines(row: CheckRow) -> list[str]:
     extent = "drawn" if row.drawn else "all"
     rate = f"{row.cases / row.seconds:,.0f}/s" if row.seconds else ""
     text = [
-        f"Kafka {row.version} {row.check:<12} {row.factor} {_unit(row.check)}, {extent}: {row.cases:,} cases, "
+        f"Kafka {row.version} {row.check:<12} {row.factor} {_unit(row)}, {extent}: {row.cases:,} cases, "
         f"{row.differences:,} differences ({rate})"
     ]
     if row.died:
@@ -478,5 +478,7 @@ def total_line(rows: Sequence[CheckRow], rules: str) -> str:
     return f"{rules}: {cases:,} cases, {differences:,} differences"
 
 
-def _unit(check: str) -> str:
-    return "directories" if check == "registration" else "replicas"
+def _unit(row: CheckRow) -> str:
+    if row.check == "registration":
+        return "directory" if row.factor == 1 else "directories"
+    return f"replica{'s' * (row.factor != 1)}"

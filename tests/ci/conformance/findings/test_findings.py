@@ -446,12 +446,17 @@ def test_an_entry_is_whole(finding: Finding) -> None:
 
 
 def test_a_state_says_what_is_on_disks_and_of_a_second_partition() -> None:
-    """A report names directories, their logs and what they lack; each partition; and the way a switch is switched."""
+    """A report names directories, their logs and what they lack; what moves; each partition; how a switch is."""
     ends = {name: kraftcheck("findings", name).out.partition("\nAt the end ")[2].partition("\n")[0]
-            for name in ("short-future-log", "torn-promotion", "min-isr-of-partition-0")}  # fmt: skip
+            for name in ("short-future-log", "torn-promotion", "min-isr-of-partition-0",
+                         "retargeted-replicas-removed")}  # fmt: skip
     assert ends["short-future-log"].endswith("Broker 0 has a log in dir1, lacks records in dir1.")
     assert "Broker 0, which is down, has a log in dir0, dir1." in ends["torn-promotion"]
     assert "Of the second partition broker 1 leads; replicas [0,1], ISR {1}, ELR {}," in ends["min-isr-of-partition-0"]
+    assert (
+        "replicas [0,1], ISR {0}, ELR {}, last known [], removing {0}, adding {1},"
+        in ends["retargeted-replicas-removed"]
+    )
     text = kraftcheck("findings", "removed-last-known-leader").out
     assert re.findall(r"unclean.leader.election.enable of the topic (\w+)\.", text) == ["on"]
 

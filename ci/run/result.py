@@ -285,6 +285,10 @@ class Result:
             raise ValueError(f"{claim}: the verdict is {report.WORDS[type(verdict)]}, which has no trace")
         return trace
 
+    def text(self, claim: str) -> str:
+        """The same as commands print it; raises as `trace` does."""
+        return "\n".join(lines(self.trace(claim)))
+
     def states(self) -> States:
         """Every reachable state; raises ValueError where the engine explored nothing, or did not keep the states."""
         if self.exploration is None:

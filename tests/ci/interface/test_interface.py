@@ -236,6 +236,17 @@ def test_reports_are_pages_in_a_notebook() -> None:
     assert kc.Report(0, {}, "<b>&")._repr_html_() == "<pre>&lt;b&gt;&amp;</pre>"
 
 
+def test_a_trace_prints_as_commands_show_it() -> None:
+    """The text of a trace has its states, steps and what fails; a property without one has no text."""
+    found = kc.explore(tank(1))
+    said = found.text("not-full")
+    assert said.startswith("  0  initial state\n      level = 0\n")
+    assert "  1  fill()\n      level: 0 -> 1\n" in said
+    assert said.endswith("     fails: not-full")
+    with pytest.raises(ValueError, match="has no trace"):
+        found.text("deadlock")
+
+
 IDLE = "fixed+hw-uses-proposed-isr"
 """A variant of the data plane, which `elections` does not have."""
 

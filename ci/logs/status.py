@@ -242,7 +242,7 @@ def _section(
 def _advice(found: Row, every: bool) -> Iterator[str]:
     """What to do now, and what not."""
     if found["brokers"]:
-        yield "WHAT NOW" + ("" if found["shortest"] else " (there may be a shorter order)")
+        yield "WHAT NOW" + ("" if found["shortest"] else " (another order may be shorter, or lose less)")
     starting, steps = _starting(found), found["way_back"]
     for number, step in enumerate(steps, 1):
         writable = [name for name in step["writable"] if name not in {*step["leads"]}]

@@ -240,6 +240,15 @@ def test_where_a_loss_cannot_be_avoided_the_least_is_first(before: int, tmp_path
     assert "  if broker 1 is back first, it is elected with loss: clicks-1\n" in ran.out
 
 
+def test_an_order_that_may_not_be_the_best_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where not all orders were looked at, the title of the advice says so."""
+    path = cut(tmp_path, 138, ELR)
+    told = "WHAT NOW (another order may be shorter, or lose less)\n"
+    assert told not in kraftcheck("status", path).out
+    monkeypatch.setattr("kraftcheck.solvers.logs.recovery.MOST_STEPS", 1)
+    assert told in kraftcheck("status", path).out
+
+
 @pytest.mark.parametrize(("led", "other"), [(1, 2), (2, 1)])
 def test_the_last_known_leader_of_a_paste_loses_least(led: int, other: int, tmp_path: Path) -> None:
     """It had every record, and is started first, whichever its number: as a log tells of the same partition."""

@@ -7,16 +7,20 @@ of any as well.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import FunctionType, MethodType
 from typing import Any
 
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.anynumber import Family
+from kraftcheck.model.language.collections import equal
 from kraftcheck.model.language.layout import (
     Counter,
+    Described,
     Domain,
     Endless,
     EndlessSet,
@@ -27,12 +31,12 @@ from kraftcheck.model.language.layout import (
     Range,
     leaves,
 )
-from kraftcheck.model.language.symbolic import UntraceableRule
-from kraftcheck.model.language.system import Action, Setting, System, exceeding, freed, is_any
+from kraftcheck.model.language.symbolic import UntraceableRule, record_fields
+from kraftcheck.model.language.system import Action, Bound, Setting, System, exceeding, freed, is_any
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.audit.numbers import MOST_VALUES, OfNumber, check_initial, is_of_kafka, matched
+from kraftcheck.solvers.audit.numbers import MOST_VALUES, OfNumber, is_of_kafka, matched
 from kraftcheck.solvers.program.fingerprint import meanings
-from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask, line_of
+from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask, line_of, same_classes
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import description, given_states
 
@@ -61,17 +65,17 @@ def check_each(made: Made, system: System, setting: Setting) -> None:
     names = [bound.name for bound in free]
     free += [bound for bound in system.bounds if bound.freed_by in names]  # with a number these bound something
     program = made(system, setting)
-    if system.plain is not None:  # tests compare Kafka's
+    if system.plain is not None:  # tests compare what is Kafka's
         few = system.layout(_with(system, setting, {bound.name: bound.lo for bound in free}))
         if is_of_kafka(system, program.layout, Layout(few, packed=False)):
+            _check_added(made, system, program, [_with(system, setting, one) for one in _values(free)])
             return
     if (count := math.prod(bound.hi - bound.lo + 1 for bound in free)) > MOST_VALUES:
         several = " and ".join(bound.name for bound in free)
         raise SystemFault(f"{several} may be any, and take{'s' * (len(free) == 1)} {count:,} values, with each of "
                           f"which the system must be the same; let it take at most {MOST_VALUES}")  # fmt: skip
     of_any = _AnyNumber(program, system, given_states(system, setting), _texts(program))
-    for values in itertools.product(*(range(bound.lo, bound.hi + 1) for bound in free)):
-        numbers = {bound.name: value for bound, value in zip(free, values, strict=True)}
+    for numbers in _values(free):
         taken = _with(system, setting, numbers)
         if any(name not in taken.freed for name, _ in exceeding(system.bounds, taken.bounds)):
             continue  # no search takes these
@@ -85,6 +89,94 @@ def check_each(made: Made, system: System, setting: Setting) -> None:
         number.check(made)
         if len(number.states) > MOST_LISTED:
             return
+
+
+def _values(bounds: Sequence[Bound]) -> Iterator[dict[str, int]]:
+    """Each value of each bound, by name."""
+    for values in itertools.product(*(range(bound.lo, bound.hi + 1) for bound in bounds)):
+        yield {bound.name: value for bound, value in zip(bounds, values, strict=True)}
+
+
+def _check_added(made: Made, system: System, program: Program, numbers: Iterable[Setting]) -> None:
+    """Compare what is added to a system of Kafka: tests compare what is Kafka's."""
+    plain, setting = system.plain, program.setting
+    assert plain is not None
+    shape, given = system.layout(setting), given_states(system, setting)
+    known = record_fields(type(plain.layout(setting))) or ()
+    fields = [name for name in record_fields(type(shape)) or () if name not in known]
+    ours, shipped = _named(system, setting), _named(plain, setting)
+    begins: Any = None
+    for taken in numbers:
+        if any(name not in taken.freed for name, _ in exceeding(system.bounds, taken.bounds)):
+            continue  # no search takes these
+        try:
+            theirs = ask("a part", lambda taken=taken: _named(system, taken))  # type: ignore[misc]
+            state = next(iter(given_states(system, taken)), None)
+        except SystemFault:  # nor these: it would raise the same
+            continue
+        mixed = {name: theirs.get(name, one) if name not in shipped else one for name, one in ours.items()}
+        actions = {one.name: (ours[key], one) for key, one in mixed.items() if isinstance(one, Action)}
+        starts = {name: getattr(state, name) for name in fields} if state is not None else begins
+        rule = description(given)
+
+        def begun(words: Any, starts: Any = starts, rule: Described | None = rule) -> dict[str, Any]:
+            alike = {f"{name} is as at the start": equal(getattr(words, name), one) for name, one in starts.items()}
+            return {**(rule.holds(words) if rule else {}), **alike}
+
+        swapped = evolve(
+            system, layout=lambda _: shape, initial=[Described(begun)] if rule and starts else given,
+            actions=[_with_values(one, our) for our, one in actions.values()],
+            properties=[mixed[f"property {one.id}"] for one in system.properties(setting)],
+            lemmas=[mixed[f"property {one.id}"] for one in system.lemmas(setting)],
+        )  # fmt: skip
+        few = system.layout(taken)
+        number = _Number(_AnyNumber(program, system, (), _texts(program)), taken, (), None, swapped, actions)
+        number._check_arguments()
+        number._check_fields(*(Layout(tuple(getattr(of, name) for name in fields), packed=False)
+                               for of in (few, shape)))  # fmt: skip
+        if starts != begins or not all(alike(ours[name], one) for name, one in mixed.items()):
+            number._check_rules(made)
+        begins = starts
+
+
+def _named(system: System, setting: Setting) -> dict[str, Any]:
+    """The actions and claims of a system, by kind and name."""
+    claims = (*system.properties(setting), *system.lemmas(setting))
+    return {f"action {one.name}": one for one in system.actions(setting)} | {
+        f"property {one.id}": one for one in claims
+    }
+
+
+def alike(one: Any, other: Any, deep: int = 20) -> bool:
+    """Whether rules, or what they are made of, are the same code with the same values: False where that is unknown.
+
+    >>> alike(lambda: 1, lambda: 1), alike([1, "a"], [1, "a"])
+    (False, True)
+    """
+    if one is other or not deep or type(one) is not type(other):
+        return one is other
+    first, second = map(_parts, (one, other))
+    if first is None or second is None:
+        return isinstance(one, int | str) and one == other
+    return len(first) == len(second) and all(alike(a, b, deep - 1) for a, b in zip(first, second, strict=True))
+
+
+def _parts(of: Any) -> Sequence[Any] | None:
+    """What a rule, or a collection, is made of; None for a value without parts."""
+    match of:
+        case FunctionType():
+            cells = [cell.cell_contents for cell in of.__closure__ or ()]
+            return [of.__code__, of.__defaults__, of.__kwdefaults__, *cells]
+        case MethodType():
+            return [of.__func__, of.__self__]
+        case functools.partial():
+            return [of.func, of.args, of.keywords]
+        case Mapping():
+            return [*of, *of.values()]
+        case list() | tuple():
+            return of
+    names = record_fields(type(of))
+    return None if names is None else [getattr(of, name) for name in names]
 
 
 def _with(system: System, setting: Setting, numbers: Mapping[str, int]) -> Setting:
@@ -129,7 +221,7 @@ class _Number:
         shape = system.layout(program.setting)
         swapped = evolve(
             system, layout=lambda _: shape,
-            actions=[evolve(their, parameters=our.parameters) for our, their in both.values()] + [
+            actions=[_with_values(their, our) for our, their in both.values()] + [
                 theirs[name] for name in theirs if name not in ours],
             properties=ask("properties", lambda: tuple(system.properties(setting))),
             lemmas=ask("lemmas", lambda: tuple(system.lemmas(setting))),
@@ -145,15 +237,16 @@ class _Number:
                               "among those of any number; describe them with all_where, or lower it")  # fmt: skip
         rule, described = description(self.of_any.states), description(self.states)
         if rule is not None and described is None:
+            of = OfNumber(self.of_any.program, self.of_any.system, self.setting)
             for state in self.states:
-                check_initial(rule, state, self.setting)
+                of.check_initial(state)
         if rule is None and described is not None:
             raise SystemFault(f"initial describes states with {said}, and lists those of any number; describe these"
                               + line_of(described.rule))  # fmt: skip
         self._check_rules(made)
         self._check_arguments()
         if self.layout is not None:
-            self._check_fields(self.layout)
+            self._check_fields(self.layout, self.of_any.program.layout)
             if rule is None:
                 list(OfNumber(self.of_any.program, self.of_any.system, self.setting).starts())
 
@@ -184,7 +277,7 @@ class _Number:
 
     def _same_values(self, ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
         if not isinstance(ours, Family):
-            return not isinstance(theirs, Family) and [*ours] == [*theirs]
+            return not isinstance(theirs, Family) and alike([*ours], [*theirs])
         of = ours.shape
         if isinstance(of, Counter) and of.below and theirs != range(of.lo, self.setting[of.below]):
             return False
@@ -196,14 +289,15 @@ class _Number:
 
     def _is_of(self, shape: Any, value: Any) -> bool:
         """Whether a value of an argument lies in the domains that it has with any number."""
+        same_classes("a value", shape, [value])
         domains, found = ([leaf for _, leaf in leaves(one)] for one in (shape, value))
         ends = [self._ends(domain, isinstance(domain, Endless)) for domain in domains]
         return len(ends) == len(found) and all(lo <= one <= hi for (lo, hi), one in zip(ends, found, strict=True))
 
-    def _check_fields(self, few: Layout) -> None:
+    def _check_fields(self, few: Layout, of_any: Layout) -> None:
         """Compare the domains of the fields, each by its places, and these with the numbers that bound them."""
         found = dict[str, set[tuple[int, ...]]]()
-        for slot, of, row in matched(self.of_any.program.layout, few):
+        for slot, of, row in matched(of_any, few):
             found.setdefault(of.path, set()).add(row)
             member = isinstance(of.domain, Endless) and len(row) < of.domain.places
             truths = isinstance(of.domain, Flag) or (getattr(of.domain, "truths", False) and not member)
@@ -212,7 +306,7 @@ class _Number:
                 raise self._differs(f"the domain of {slot.path}")
             if bool(getattr(slot.domain, "cap", "")) != bool(getattr(of.domain, "cap", "")):
                 raise self._differs(f"the cap of {slot.path}")
-        for of in self.of_any.program.layout.slots:
+        for of in of_any.slots:
             if isinstance(of.domain, Endless):
                 names = of.domain.numbers[: of.domain.places - isinstance(of.domain, EndlessSet)]
                 whole = itertools.product(*(range(self.setting[name]) for name in names if name is not None))
@@ -226,6 +320,14 @@ class _Number:
         if not isinstance(of, Range | Flag) and of.below:
             return of.lo, self.setting[of.below] - 1
         return of.lo, of.hi
+
+
+def _with_values(their: Action, our: Action) -> Action:
+    """An action of a number with the values of any number, or with its own condition of which these are."""
+    families = {name: one for name, one in their.parameters.items() if isinstance(one, Family)}
+    return evolve(their, parameters={
+        name: families.get(name, one) if isinstance(one, Family) else one for name, one in our.parameters.items()
+    })  # fmt: skip
 
 
 def _texts(program: Program) -> dict[str, tuple[str, Callable[..., Any] | None]]:
@@ -253,7 +355,11 @@ def _texts(program: Program) -> dict[str, tuple[str, Callable[..., Any] | None]]
             yield f"{label}, guard", named, action.guard
             yield f"{label}, effect", {str(place): term for place, term in enumerate(kind.after)}, action.effect
 
-    found = {name: (said(terms), rule) for name, terms, rule in (*of_actions(), *of_claims())}
+    rules = [*of_actions(), *of_claims()]
+    found = {name: (said(terms), rule) for name, terms, rule in rules}
+    for name in [name for name, _, _ in rules] if len(found) < len(rules) else ():
+        if sum(name == other for other, _, _ in rules) > 1:
+            raise SystemFault(f"two rules are called {name!r}; rename a property")
     begins = description(given_states(program.system, program.setting))
     return found | {
         "initial": (said(program.initially) + repr(program.initial), None if begins is None else begins.rule)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ FARTHEST = 8
 
 
 MOST_VALUES = 100  # values of bounds that bound nothing: with each the system must be the same
+MOST_TOGETHER = 16  # of several such bounds together, each of which is asked; else each bound is alone
 
 
 class OtherFields(SystemFault):
@@ -55,26 +57,21 @@ def check_freed(made: Callable[[Setting], Program], system: System, setting: Set
     """
     bounds = {bound.name: bound for bound in system.bounds}
     own = Meaning.of(made(setting)).whole if setting.freed else ""
-    for bound in (bounds[name] for name in setting.freed):
+    free = [bounds[name] for name in setting.freed]
+    for bound in free:
         if (count := bound.hi - bound.lo + 1) > MOST_VALUES:
             raise SystemFault(f"{bound.name} is any with {bound.freed_by}, and takes {count:,} values, with each of "
                               f"which the system must be the same; let it take at most {MOST_VALUES}")  # fmt: skip
-        for value in range(bound.lo, bound.hi + 1):
-            if Meaning.of(made(evolve(setting, bounds={**setting.bounds, bound.name: value}))).whole != own:
-                raise SystemFault(f"{bound.name} is any with {bound.freed_by}, and with {bound.name} {value} the system"
-                                  " is not the same: no rule, domain or initial state may depend on it")  # fmt: skip
-
-
-def check_initial(rule: Described, state: Any, setting: Setting) -> None:
-    """Raise a SystemFault where a state of a number is none that is described of any."""
-    if not _is_described(rule, state):
-        raise SystemFault(f"initial has {show(state)} with {setting.text()}, and has no such state for any number"
-                          + line_of(rule.rule))  # fmt: skip
-
-
-def _is_described(rule: Described, state: Any) -> bool:
-    parts = answered(rule.holds, state)
-    return bool(parts) and all(parts.values())
+    asked = [{bound.name: value} for bound in free for value in range(bound.lo, bound.hi + 1)]
+    if math.prod(bound.hi - bound.lo + 1 for bound in free) <= MOST_TOGETHER:
+        every = itertools.product(*(range(bound.lo, bound.hi + 1) for bound in free))
+        asked = [dict(zip(setting.freed, values, strict=True)) for values in every]
+    for values in asked if free else ():
+        if Meaning.of(made(evolve(setting, bounds={**setting.bounds, **values}))).whole != own:
+            by = " and ".join(f"{name} is any with {bounds[name].freed_by}" for name in values)
+            said = ", ".join(f"{name} {value}" for name, value in values.items())
+            raise SystemFault(f"{by}, and with {said} the system is not the same: no rule, domain or initial state may "
+                              "depend on it")  # fmt: skip
 
 
 def by_place(
@@ -114,6 +111,9 @@ def matched(layout: Layout, few: Layout) -> list[tuple[Slot, Slot, tuple[int, ..
             return
         names, parts = (_parts(of), _parts(other))
         if names and [*names] == [*parts]:
+            if type(of) is not type(other) and not isinstance(of, tuple):
+                raise OtherFields(f"a state with few has {type(other).__name__}, and one with any number has "
+                                  f"{type(of).__name__} there")  # fmt: skip
             for name, part in names.items():
                 yield from below(part, parts[name], row)
             return
@@ -243,15 +243,17 @@ class OfNumber:
 
     def starts(self) -> Iterator[tuple[int, ...]]:
         """As those of a program."""
-        rule = description(given_states(self.program.system, self.program.setting))
         for state in self._initial if self.described() is None else ():
-            leaves_ = self.layout.values(state)
-            if rule is not None:
-                check_initial(rule, state, self.setting)
-            elif not self.read(leaves_).is_listed():
-                raise SystemFault(f"initial has {show(state)} with {self.setting.text()}, and has no such state for "
-                                  "any number")  # fmt: skip
-            yield leaves_
+            self.check_initial(state)
+            yield self.layout.values(state)
+
+    def check_initial(self, state: Any) -> None:
+        """Raise a SystemFault where a state of the number is none that any number has, by the terms that are proven."""
+        rule, read = description(given_states(self.program.system, self.program.setting)), self.read(
+            self.layout.values(state))  # fmt: skip
+        if not (read.is_listed() if rule is None else all(map(read.worth, self.program.initially.values()))):
+            raise SystemFault(f"initial has {show(state)} with {self.setting.text()}, and has no such state for any "
+                              "number" + line_of(None if rule is None else rule.rule))  # fmt: skip
 
     def described(self) -> Described | None:
         """As that of a program."""

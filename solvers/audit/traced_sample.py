@@ -4,6 +4,7 @@ Python lets no class answer `is` and `type()`: a rule that applies them to a wor
 than on ints. So the traced terms are evaluated in some states of the layout, reachable or not, and compared with the
 rules themselves, which must take no other way there either. The states are all initial ones up to a few, the smallest
 and the largest values, and values drawn from a hash, the same in every run; each value of a short domain is in one.
+Where domains are longer, some states hold the numbers that the rules name, and those beside them.
 
 A system of any number has no such states: its terms are read with each of few numbers, and compared with the rules of
 that number.
@@ -19,9 +20,10 @@ import gc
 import hashlib
 import itertools
 import linecache
+import re
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, TypeVar
@@ -41,6 +43,7 @@ from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.program.symbols import state_symbols
 from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import start_parts
 from kraftcheck.solvers.traces.render import show
 
 RANDOM_STATES = 12  # states drawn besides the smallest, the largest and the initial ones
@@ -51,6 +54,7 @@ EACH = 4
 """Values of single arguments besides: in turn, so that in all states together those of a short list are all asked."""
 
 RANDOM_LIMIT = 1 << 10  # values drawn of a word without bound
+MOST_NAMED = 48  # numbers that rules name, of which states are made
 
 
 def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -> None:
@@ -64,8 +68,12 @@ def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -
         UntraceableRule: for a rule that compares by identity, or what is of two classes.
     """
     ways = _Ways(program)
+    asked = set[str]()
     for name, rule, subject in ways.rules():  # those of steps that no sampled state takes, too
         ways.of(name, rule, *subject)
+        if name in asked:
+            raise SystemFault(f"two rules are called {name!r}; rename a property")
+        asked.add(name)
     if not any(isinstance(slot.domain, Endless) for slot in program.layout.slots):
         ways.compare(Own(program))
     for system, setting in few:
@@ -83,15 +91,37 @@ def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -
             ways.compare(of)
 
 
-def _states(of: Own | OfNumber) -> Iterator[tuple[int, ...]]:
-    """The leaves of the sampled states: not of initial ones."""
+def _states(of: Own | OfNumber, named: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Collection[int]]]:
+    """The leaves of the sampled states, not of initial ones, each with the numbers that its arguments are among.
+
+    Args:
+        named: the numbers that rules name, and those beside them.
+    """
     domains = [slot.domain for slot in of.layout.slots]
-    tops = [RANDOM_LIMIT if isinstance(d, Counter) else d.hi for d in domains]
-    yield tuple(domain.lo for domain in domains)
-    yield tuple(tops)
+    ends = [(d.lo, RANDOM_LIMIT if isinstance(d, Counter) else d.hi) for d in domains]
+    yield tuple(lo for lo, _ in ends), ()
+    yield tuple(top for _, top in ends), ()
+
+    def drawn(number: int, place: int) -> int:
+        lo, top = ends[place]
+        return lo + _chosen(number, place, top - lo + 1)
+
     for number in range(RANDOM_STATES):
-        spans = enumerate(zip(domains, tops, strict=True))
-        yield tuple(domain.lo + _chosen(number, place, top - domain.lo + 1) for place, (domain, top) in spans)
+        yield tuple(drawn(number, place) for place in range(len(ends))), ()
+    if all(top - lo < RANDOM_STATES for lo, top in ends):
+        return
+    within = [[one for one in named if lo <= one <= top] for lo, top in ends]
+    for number, one in enumerate(named):  # wherever it may be
+        yield tuple(one if one in values else drawn(number, place) for place, values in enumerate(within)), named
+    for number in range(RANDOM_STATES):
+        yield tuple(values[_draw(number, place) % len(values)] if values else drawn(number, place)
+                    for place, values in enumerate(within)), named  # fmt: skip
+
+
+def _named(program: Program) -> list[int]:
+    """The numbers that rules name, and those beside them."""
+    constants = sorted({term.value for term in program.graph.nodes if term.op == "const"}, key=_draw)
+    return [*dict.fromkeys(one + by for by in (0, 1, -1) for one in constants)][:MOST_NAMED]
 
 
 def _chosen(number: int, place: int, values: int) -> int:
@@ -163,6 +193,8 @@ class _Ways:
         program, state = self.program, self.state
         for claim in program.always:
             yield f"property {claim.id}", claim.parts, (state,)
+        for claim in self.starting():
+            yield _at_start(claim), functools.partial(start_parts, claim), (state,)
         for kind in program.kinds:
             if not all(isinstance(values, Family) or values for values in kind.action.parameters.values()):
                 continue  # it has no instance
@@ -171,6 +203,10 @@ class _Ways:
             yield f"{label}, effect", kind.action.outcome, (state, step.arguments)
             own = (claim for claim in program.steps if not claim.id.endswith(OF_PROVERS))
             yield from ((_of_action(claim, kind), claim.parts, (step,)) for claim in own)
+
+    def starting(self) -> list[Property]:
+        """The claims of steps that claim something of initial states."""
+        return [claim for claim in self.program.steps if claim.id in self.program.starts]
 
     def compare_rules(self, few: _Ways) -> None:
         """Compare the ways of rules that are traced for any number with those of few, whose fields are others."""
@@ -187,15 +223,24 @@ class _Ways:
     def compare(self, of: Own | OfNumber) -> None:
         """Compare the rules of the program, or of a number, in the sampled states."""
         starts = list(of.starts())[:STARTS]
-        for number, values in enumerate([*starts, *_states(of)]):
-            _StateComparison(self, of, number, values).check()
+        states = itertools.chain(((start, ()) for start in starts), _states(of, _named(self.program)))
+        for number, (values, named) in enumerate(states):
+            _StateComparison(self, of, number, values, named).check()
 
 
 class _StateComparison:
     """A state, on which terms and rules are compared."""
 
-    def __init__(self, ways: _Ways, of: Own | OfNumber, number: int, values: Sequence[int]) -> None:
-        self._ways, self._program, self._of, self._number = ways, ways.program, of, number
+    def __init__(
+        self, ways: _Ways, of: Own | OfNumber, number: int, values: Sequence[int], named: Collection[int]
+    ) -> None:
+        self._ways, self._program, self._of, self._number, self._named = (
+            ways,
+            ways.program,
+            of,
+            number,
+            frozenset(named),
+        )
         self._state, self._read = of.layout.state(values), of.read(values)
         self._turns: list[str] = []
 
@@ -209,6 +254,11 @@ class _StateComparison:
             self._same("initial", said, None if asked is None else all(asked.values()), rule.rule)
         for claim, term in self._claims():
             self._property(f"property {claim.id}", term, claim)
+        for claim in self._ways.starting():
+            ours, theirs = (functools.partial(start_parts, one) for one in (claim, self._of.claim(claim)))
+            asked = self._answer(_at_start(claim), ours, theirs, (self._ways.state,), (self._state,))
+            truth = None if asked is None else all(asked.values())
+            self._same(_at_start(claim), self._read.worth(program.starts[claim.id]), truth, claim.initially)
         for recovers in program.recovers:
             self._rule(f"property {recovers.claim.id}, when", recovers.when, recovers.claim.concerns)
         for live in program.liveness.claims:
@@ -270,6 +320,8 @@ class _StateComparison:
             each = [{**first, name: value} for name, values in parameters.items() for value in values]
             for place in range(self._number * EACH, self._number * EACH + min(EACH, len(each))):
                 yield each[place % len(each)]
+            among = (one for one in each if any(leaf in self._named for _, leaf in leaves((*one.values(),))))
+            yield from itertools.islice(among, MOST_NAMED)
 
     def _check_step(self, kind: Kind, arguments: Mapping[str, Any]) -> None:
         label, program, state, traced = f"action {kind.action.name}", self._program, self._state, kind.action
@@ -323,6 +375,10 @@ def _of_action(claim: Property, kind: Kind) -> str:
     return f"property {claim.id} of {kind.action.name}"
 
 
+def _at_start(claim: Property) -> str:
+    return f"property {claim.id} at the start"
+
+
 OF_PROVERS = (STAYS, " of any outcome")
 """How the names of claims end that provers add: they repeat what a system claims."""
 
@@ -346,14 +402,16 @@ def _watched(value: Any) -> Any:
 
 
 Way = set[tuple[CodeType, int, int]]
-"""The turns that were taken: the code, an instruction, and the one after it, or UNEQUAL."""
+"""The turns that were taken: the code, an instruction, and the one after it, or UNEQUAL; of a library LIBRARY."""
 
 UNEQUAL = -2  # after a comparison of a record with what is of another class
+LIBRARY = -3  # where a rule calls what is neither its own nor kraftcheck's
 
 T = TypeVar("T")
 
 _PYTHON = sysconfig.get_path("stdlib")
-_LIBRARIES = ("/attr/", "/attrs/", "/numpy/", "/hypothesis/", "/_pytest/", "/pluggy/", "/coverage/")
+_HARMLESS = ("functools.py", "enum.py", "typing.py", "operator.py", "collections/", "dataclasses.py", "_abc", "abc.py")
+_LIBRARIES = ("attr/", "attrs/", "numpy/", "hypothesis/", "_pytest/", "pluggy/", "coverage/")
 
 
 def followed(question: Callable[[], T], way: Way) -> T:
@@ -373,6 +431,8 @@ def followed(question: Callable[[], T], way: Way) -> T:
         if _is_made_equality(frame):
             return compared
         if not _is_a_rule(frame):
+            if frame.f_back is not None and _is_a_rule(frame.f_back) and _is_of_library(frame.f_code.co_filename):
+                way.add((frame.f_code, LIBRARY, LIBRARY))
             return None
         frame.f_trace_opcodes, frame.f_trace_lines, last = True, False, -1
 
@@ -406,7 +466,7 @@ def check_questions(way: Way) -> None:
     unequal = [(code, one) for code, at, after in way if after == UNEQUAL
                for one in dis.get_instructions(code) if one.offset == at]  # fmt: skip
     found = [f"{_quoted(code, one, str(one.argval))} {OF_TWO_CLASSES}" for code, one in unequal]
-    for text in sorted([*found, *(one for code in {code for code, _, _ in way} for one in _misread(code))]):
+    for text in sorted([*found, *(one for code in _codes(way) for one in _misread(code))]):
         raise UntraceableRule(text)
 
 
@@ -417,8 +477,11 @@ _OF_SHAPE = frozenset({
 """What tells a value by what it is, and not by what it holds."""
 
 
+_HIDDEN = re.compile(r"__(?!name__|module__|qualname__|class_getitem__)\w+__")
+"""Members that Python gives every value, and that rules read of none but by an operator."""
+
 _OF_CLASS = _OF_SHAPE.difference(("len", "repr", "str", "format", "id", "__name__")).union(
-    ("length_hint", "largest", "freed", "builtins"))  # fmt: skip
+    ("length_hint", "largest", "freed", "builtins", "getsizeof"))  # fmt: skip
 """What tells a map of any number from a tuple, or what bounds a word, and raises in neither."""
 
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "IMPORT_FROM")  # instructions that look a function up, and not a field
@@ -428,10 +491,20 @@ _PARTS = ("layout", "actions", "properties", "lemmas")  # of a system, which it 
 
 def asked_of_shape(way: Way, names: frozenset[str] = _OF_SHAPE) -> str:
     """The first function on a way that asks what a value is, with its line; empty where none does."""
-    codes = {code for code, _, _ in way}
-    found = [(code, name) for code in codes for name in sorted(names.intersection(code.co_names))
-             if names is _OF_SHAPE or _asks_of_class(code, name)]  # fmt: skip
-    return min((f"{code.co_filename}:{code.co_firstlineno}: it asks {name}" for code, name in found), default="")
+    found = [
+        (code, name)
+        for code in _codes(way)
+        for name in sorted({*code.co_names})
+        if _HIDDEN.fullmatch(name) or (name in names and (names is _OF_SHAPE or _asks_of_class(code, name)))
+    ]
+    said = [f"{code.co_filename}:{code.co_firstlineno}: it asks {name}" for code, name in found]
+    called = [f"{code.co_filename}: its {code.co_name} is called" for code, at, _ in way if at == LIBRARY]
+    return min([*said, *called], default="")
+
+
+def _codes(way: Way) -> set[CodeType]:
+    """The code of rules on a way."""
+    return {code for code, at, _ in way if at != LIBRARY}
 
 
 def _asks_of_class(code: CodeType, name: str) -> bool:
@@ -476,7 +549,8 @@ def _is_a_rule(frame: FrameType) -> bool:
     """
     module = sys.modules.get(frame.f_globals.get("__name__") or "")
     of_module = module is not None and vars(module) is frame.f_globals
-    return _is_of_rules((getattr(module, "__file__", None) if of_module else None) or frame.f_code.co_filename)
+    file, said = frame.f_code.co_filename, (getattr(module, "__file__", None) if of_module else None)
+    return _is_of_rules(said or file) or (not file.startswith("<") and _is_of_rules(file))
 
 
 def _is_made_equality(frame: FrameType) -> bool:
@@ -490,8 +564,16 @@ def _is_made_equality(frame: FrameType) -> bool:
 def _is_of_rules(file: str) -> bool:
     if file.startswith(("<attrs ", "<frozen ", *OWN)):
         return False
-    installed = "site-packages" in file
-    return not (any(name in file for name in _LIBRARIES) if installed else file.startswith(_PYTHON))
+    installed = file.rpartition("site-packages/")[2]
+    return not (installed.startswith(_LIBRARIES) if installed != file else file.startswith(_PYTHON))
+
+
+@functools.cache
+def _is_of_library(file: str) -> bool:
+    """Whether code is of a library that rules have no use for."""
+    if _is_of_rules(file) or file.startswith(("<", *OWN)) or "/attr" in file:
+        return False
+    return not file.removeprefix(_PYTHON + "/").startswith(_HARMLESS)
 
 
 IDENTITY = ("asks whether both are one object, and these are others while a rule is traced; "

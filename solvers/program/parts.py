@@ -109,6 +109,8 @@ def _checked(action: Action) -> Mapping[str, Sequence[Any]]:
     for name, values in action.parameters.items():
         if not isinstance(values, Sequence | Family):
             raise SystemFault(f"action {action.name}: the values of {name} are {described(values)}, no range or list")
+        if not isinstance(values, Family | range):
+            same_classes(f"action {action.name}: argument {name}", values[0] if values else (), values, "the first")
     return action.parameters
 
 
@@ -416,8 +418,8 @@ def _is_frozen(kind: type, names: Sequence[str]) -> bool:
     return False
 
 
-def same_classes(what: str, shape: Any, values: Sequence[Any]) -> None:
-    """Refuse states whose records are of other classes than the layout's: another class may answer otherwise.
+def same_classes(what: str, shape: Any, values: Sequence[Any], of: str = "the layout") -> None:
+    """Refuse values whose records are of other classes than the layout's: another class may answer otherwise.
 
     Raises:
         SystemFault: naming both classes.
@@ -426,7 +428,7 @@ def same_classes(what: str, shape: Any, values: Sequence[Any]) -> None:
     for value in values:
         for ours, theirs in zip(expected, _classes(value), strict=False):
             if ours is not theirs:
-                where = f"where the layout has a {ours.__name__}; use one class"
+                where = f"where {of} has a {ours.__name__}; use one class"
                 raise SystemFault(f"{what} gave a {theirs.__name__} {where}")
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 import kraftcheck as kc
 from kraftcheck.ci.prove.request import ProofRequest
@@ -146,6 +147,8 @@ STATES: dict[str, Callable[[Desk], bool]] = {
     "instance": lambda s: not isinstance(s.marks, tuple),
     "member": lambda s: hasattr(s.marks, "number"),
     "default": lambda s: getattr(s.marks, "number", None) is not None,
+    "text of a class": lambda s: s.marks.__doc__[:8] != "Built-in",
+    "size": lambda s: s.marks.__sizeof__() < 16,
     "alias": lambda s: (lambda ask: ask(s.marks, "number", None))(getattr) is not None,
 }
 """Whether a bound is any, as the state tells it."""
@@ -160,6 +163,117 @@ def test_a_rule_that_knows_it_by_the_state_is_refused(way: str) -> None:
 
     made = desk(**HONEST, properties=[kc.always("claim", "the ninth is not asked", claim)])
     assert refused(made, r"test_each_number\.py:\d+: it asks \w+, and so property claim may tell any number from a")
+
+
+def test_a_rule_that_asks_a_library_is_refused() -> None:
+    """It may ask anything of a value there; the function is named."""
+    claim = kc.always(
+        "claim", "it is short", lambda s: kc.any_of(s.at != 8, len(json.dumps(s.marks, default=id)) < 9999)
+    )
+    assert refused(desk(**HONEST, properties=[claim, kc.always("ninth", "it is not asked", lambda s: s.at != 8)]),
+                   r"json/__init__\.py: its dumps is called, and so property claim may tell any number")  # fmt: skip
+
+
+def test_what_a_step_claims_of_initial_states_is_compared() -> None:
+    """It may ask of no class, and is by no name what another claim is."""
+    step = kc.step("next", "all is well", lambda t: t.after.at >= 0)
+    asks = evolve(step, initially=lambda s: kc.any_of(s.at != 8, int(isinstance(s.marks, tuple)) == 0))
+    claims = [asks, kc.always("ninth", "the ninth is not asked", lambda s: s.at != 8)]
+    assert refused(desk(**HONEST, properties=claims), r"it asks isinstance, and so property next at the start may tell")
+    named = [evolve(step, initially=lambda s: s.at == 0), evolve(step, id="next at the start"), claims[1]]
+    assert refused(desk(**HONEST, properties=named), "two rules are called 'property next at the start'; rename")
+
+
+@frozen
+class Ninth(Desk):
+    """A desk of nine."""
+
+
+def test_a_state_of_another_class_is_refused() -> None:
+    """A class may hold what no field does."""
+    layout = {"layout": lambda b: (Ninth if _nine(b) != kc.map_below(b["n"], kc.ints(0, 1)) else Desk)(
+        kc.map_below(b["n"], kc.ints(0, 1)), kc.ints(0, 40, cap="the desk is long"))}  # fmt: skip
+    begins = kc.all_where(lambda s: kc.all_of(s.at == 0, nobody(s)))
+    assert refused(desk(**HONEST, **layout, initial=lambda b: [begins]),
+                   "a state with few has Ninth, and one with any number has Desk there")  # fmt: skip
+
+
+@frozen
+class Call:
+    """Who is called, and how."""
+
+    who: int
+    how: int = field(eq=False)
+
+
+VALUED: dict[str, tuple[Any, Any]] = {
+    "equal and not the same": ([Call(0, 0)], [Call(0, 1)]),
+    "of another condition": (Family(Call(kc.ints(0, 5), kc.ints(0, 0)), lambda x: x.who < 3, lambda: [Call(0, 0)]),
+                             Family(Call(kc.ints(0, 5), kc.ints(0, 0)), lambda x: x.who < 6, lambda: [Call(5, 0)])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VALUED)
+def test_values_of_an_argument_are_the_same_in_every_part(name: str) -> None:
+    """Fields that equality leaves out are compared, and the conditions of families."""
+    whole, nine = VALUED[name]
+
+    def actions(b: kc.Setting) -> list[kc.Action]:
+        values = {range(n): nine if n == 9 else whole for n in range(99)}.get(kc.numbers_below(b["n"]), whole)
+        return [kc.Action("ask", lambda s, x: evolve(s, at=x.who + x.how), None, {"x": values})]
+
+    with pytest.raises(Refusal, match=r"action ask(, guard)? is another with n 9 than with any number"):
+        verdicts(desk(**HONEST, actions=actions))
+
+
+def test_values_of_two_classes_are_refused() -> None:
+    """A rule is traced with one of them, for a number as well."""
+    calls = [Desk((0, 0), 0), Ninth((0, 0), 1)]
+    action = kc.Action("ask", lambda s, x: evolve(s, at=x.at), None, {"x": calls})
+    with pytest.raises(Refusal, match="action ask: argument x gave a Ninth where the first has a Desk; use one class"):
+        kc.prove(desk(**HONEST, actions=[action]), n=2, search_states=0, cache=False)
+
+
+def test_an_action_that_is_added_to_a_shipped_system_is_compared_with_each_number() -> None:
+    """So are claims, fields and what these begin with."""
+
+    def added(system: Any, **by_number: Any) -> Any:
+        def of(b: kc.Setting, part: str, other: int = 0) -> int:
+            return by_number.get(part, other) if range(3) == kc.numbers_below(b["brokers"]) else other
+
+        def act(b: kc.Setting) -> list[kc.Action]:
+            raised = of(b, "action")
+            return [kc.Action("act", lambda s: evolve(s, flag=raised), lambda s: s.flag == 0)]
+
+        def claim(b: kc.Setting) -> list[kc.Property]:
+            most = of(b, "claim", 1)
+            return [kc.always("low", "the flag is low", lambda s: s.flag <= most)]
+
+        return (system.field("flag", lambda b: kc.ints(0, 1 + of(b, "field")), lambda b: of(b, "start")).action(act)
+                .property(claim))  # fmt: skip
+
+    for part, said in {"action": "action act, effect", "claim": "property low", "field": "the domain of .*",
+                       "start": "initial"}.items():  # fmt: skip
+        with pytest.raises(Refusal, match=rf"{said} is another with brokers 3, .* than with any number"):
+            kc.prove(added(kc.kafka("elections"), **{part: 1 - (part == "claim")}), brokers="any", scope="tiny",
+                     properties=["low"], search_states=0, cache=False)  # fmt: skip
+
+
+ASK = getattr
+
+
+def test_a_rule_of_another_number_at_a_rare_value_is_refused() -> None:
+    """States hold the numbers that rules name, and so does an argument, together."""
+
+    def guard(s: Desk, x: kc.Word) -> Any:
+        return kc.any_of(x != 8, kc.all_of(s.at == 777, int(ASK(s.marks, "number", None) is None) == 1))
+
+    def actions(b: kc.Setting) -> list[kc.Action]:
+        return [kc.Action("begin", lambda s: evolve(s, at=777)),
+                kc.Action("ask", lambda s, x: evolve(s, at=x), guard, {"x": kc.numbers_below(b["n"])})]  # fmt: skip
+
+    layout = {"layout": lambda b: Desk(kc.map_below(b["n"], kc.ints(0, 1)), kc.ints(0, 1000))}
+    assert refused(desk(**HONEST, **layout, actions=actions), r"guard says 1 on ints and 0 when traced, .*at=777")
 
 
 def test_a_guard_that_is_named_as_an_argument_is_compared() -> None:

@@ -77,6 +77,9 @@ class DefinedSystem(Definitions):
             word for word, later in self.next.items()
             if self.declared[word] == ([], "Int") and all(one[later].body == word for one in effects)
         ]  # fmt: skip
+        for part in [part for action in self.actions for part in self.parts(action, "argument")]:
+            if self.needed([part]) & ({*self.next} - {*self.numbers}):  # it would be a condition that is not printed
+                raise NoCertificate(f"system.vmt: {part} is of a state, and no argument")
         for name in self.sets:
             self._end(name)
 

@@ -197,7 +197,7 @@ FORGERIES: dict[str, tuple[list[Forgery], int, str, str]] = {
     "a guard asks for more": (
         [define("take, guard: it wants", "(and OLD |$wanted[0]|)")], 0, "", "take, guard: "),
     "an argument has one value": (
-        [define("take, argument: client", "|$wanted[0]|")], 0, "", "take, argument: "),
+        [define("take, argument: client", "(= #b0 |$take.client|)")], 0, "", "take, argument: "),
     "a step is left out": ([define("take, bound: taken", "|$wanted[0]|")], 0, "taken: steps", "take, bound: "),
     "steps are left out and the index does not say so": (
         [index(left_out=[])], 1, "index.json has it not in left_out", "index.json: left_out is [], not ['taken']"),
@@ -503,8 +503,8 @@ ANY_FORGERIES: dict[str, tuple[str, Forgery, int, str, str]] = {
         "LEASE", define("invariant: leader-unfenced", "(not ($fenced 0))"), 22, "not invariant: leader-unfenced': ",
         "invariant: leader-unfenced: "),
     "how many there are changes": (
-        "LEASE", define("fence, next: how many brokers", "(= |$how many brokers'| 2)"), 22,
-        "fence; not domain: leader': unknown", "fence, next: how many brokers: 2 in system.vmt and 3 on ints"),
+        "LEASE", define("fence, next: how many brokers", "(= |$how many brokers'| 2)"), 2,
+        "fence, argument: fence.broker is of a state, and no argument", "no certificate"),
     "a set has members without end": (
         "MAJORITY", change("(and (>= |bound 0| 0) (< |bound 0| |$how many voters|)))\n(declare-fun |size of set 2|",
                            "(>= |bound 0| 0))\n(declare-fun |size of set 2|"), 22, "not set 2 ends: ", "win, guard: "),

@@ -135,6 +135,8 @@ FORGERIES: dict[str, tuple[str, tuple[str, str], str]] = {
     "a guard is of the next state": (
         "lock", (r"(?<=\(define-fun \|take, guard: nobody has it\| \(\) Bool )[^\n]*", "(= #b11 |$holder'|))"),
         "take, guard: nobody has it speaks of the next state"),
+    "a guard is called an argument": (
+        "lock", (r"take, guard: nobody has it", "take, argument: nobody has it"), "is of a state, and no argument"),
     "a claim about steps is of the next state": (
         "lock", (r"(?<=\(define-fun \|take, step: wanted-before\| \(\) Bool )[^\n]*", "|$wanted[0]'|)"),
         "take, step: wanted-before speaks of the next state"),

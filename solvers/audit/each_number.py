@@ -132,8 +132,9 @@ def _check_added(made: Made, system: System, program: Program, numbers: Iterable
         few = system.layout(taken)
         number = _Number(_AnyNumber(program, system, (), _texts(program)), taken, (), None, swapped, actions)
         number._check_arguments()
-        number._check_fields(*(Layout(tuple(getattr(of, name) for name in fields), packed=False)
-                               for of in (few, shape)))  # fmt: skip
+        for name in fields:
+            own = [Layout((getattr(of, name),), packed=False) for of in (few, shape)]
+            number._check_fields(*own)
         if starts != begins or not all(alike(ours[name], one) for name, one in mixed.items()):
             number._check_rules(made)
         begins = starts

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from kraftcheck.solvers.audit.traced_sample import Way, followed
+from kraftcheck.solvers.audit.ways import Way, followed
 
 
 class Ring:

@@ -18,6 +18,7 @@ from kraftcheck.ci.prove.question import run_proof, with_lemmas
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of, expecting, judged, not_judged
 from kraftcheck.ci.run.questions import SearchQuestion, run
+from kraftcheck.ci.run.reports import unwritten
 from kraftcheck.ci.run.result import write_traces
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
@@ -326,8 +327,6 @@ def row_parts(row: Row, proven: bool, options: RowOptions) -> Iterator[RowPart]:
     chosen = subject(row[0], row[1], {}, row[2])
     native = functools.partial(run, quiet=options.quiet)
     result = SearchQuestion(chosen, options.budget).result(program(chosen), native)
-    if options.place is not None:
-        write_traces(options.place / "-".join(row), chosen, result.program, result.traces(), result.shortest)
     found = result.exploration
     assert found is not None
     explored = ExploredRow(
@@ -337,6 +336,9 @@ def row_parts(row: Row, proven: bool, options: RowOptions) -> Iterator[RowPart]:
         document=dict(result.document) if options.documented else None,
         nothing=frozenset(found.program.lenient) & frozenset(found.program.premises) - found.premises_shown,
     )  # fmt: skip
+    if options.place is not None:
+        with unwritten(lambda: not all(one.passed for one in explored.run().properties)):
+            write_traces(options.place / "-".join(row), chosen, result.program, result.traces(), result.shortest)
     yield explored
     if not explored.stopped:
         for proof in row_proofs(row, proven, options.budget, options.quiet):

@@ -24,6 +24,7 @@ from kraftcheck.ci.run.judged import JudgedProperty
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.terminal.files import MARK
 from kraftcheck.ci.terminal.interrupts import Interrupted, descendants
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts import command
 from kraftcheck.ci.verdicts import row as row_module
 from kraftcheck.ci.verdicts.command import check_rows, last_line, unexpected_code
@@ -255,6 +256,20 @@ def test_two_processes_say_what_one_says(tmp_path: Path) -> None:
     assert outputs[0] == outputs[1]
     assert documents[0] == documents[1]
     assert [line.split()[2] for line in outputs[0].splitlines()[1:4]] == ["kip", "fixed", "fixed"]
+
+
+@pytest.mark.parametrize(("row", "code"), [(("broker-ids", "tiny", "kip"), 21), (("broker-ids", "tiny", "fixed"), 2)])
+def test_a_full_disk_hides_no_surprise(row: Row, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its counterexamples cannot be written, a row that is not as expected is reported all the same."""
+
+    def full(*words: object) -> None:
+        raise Refusal("the disk is full")
+
+    monkeypatch.setattr(row_module, "write_traces", full)
+    monkeypatch.setitem(EXPECTED, row, {**EXPECTED[row], **({"deadlock": "refuted 1"} if code == 21 else {})})
+    ran = checked(row, "--out", tmp_path / "out")
+    assert (ran.code, ran.err) == (code, "kraftcheck: the disk is full\n")
+    assert ("UNEXPECTED broker-ids tiny kip deadlock: expected refuted 1, got holds" in ran.out) == (code == 21)
 
 
 class Fatal:

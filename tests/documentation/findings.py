@@ -129,12 +129,13 @@ def headed() -> Iterator[tuple[str, list[Finding]]]:
 
 def _cells() -> str:
     """How scopes were searched for causes, in sentences."""
-    whole, costly = (
-        ", ".join(f"`{' '.join(one)}`" for one in cells) for cells in (WHOLE, [one for one in CELLS if one in COSTLY])
-    )
+    every = dict.fromkeys((system, scope) for system, scope, _ in EVERY if system in dict(CELLS))
+    groups = (WHOLE, (one for one in CELLS if one in COSTLY), (one for one in every if one not in CELLS))
+    whole, costly, left = (", ".join(f"`{' '.join(one)}`" for one in cells) for cells in groups)
     return (
         f"Each defect was put there in {whole}; in the other {len(CELLS) - len(WHOLE)} scopes as many were as it takes "
-        f"for each property to have one. Where searches take long the newest release alone was asked: {costly}."
+        f"for each property to have one. Where searches take long the newest release alone was asked: "
+        f"{costly}." + (f" In {left} it is not asked yet: there are up to tens of millions of states." if left else "")
     )
 
 

@@ -140,6 +140,8 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
         ),
         Beyond("two-partitions", {"attempts": LENGTH}, _RECOVERING, scope="requests"),
     ),
+    # a new leader epoch cuts a copy only where it has what is not committed
+    "future-logs": (Beyond("first-scope", weights={"move": 4, "append": 3, "copy": 8}),),
 }  # fmt: skip
 """The settings of each system."""
 

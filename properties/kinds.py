@@ -98,7 +98,7 @@ def weak_fairness(
         having: the values that arguments must have; a tuple: one of them.
         unless: `(state, **each)`: while it holds, the action need not be taken: `WF_v(A /\\ ~unless)`.
     """
-    return Fairness(actions, False, tuple(each), having or {}, unless)
+    return Fairness(actions, False, (each,) if isinstance(each, str) else tuple(each), having or {}, unless)
 
 
 def strong_fairness(
@@ -109,7 +109,7 @@ def strong_fairness(
 
     The arguments are those of `weak_fairness`.
     """
-    return Fairness(actions, True, tuple(each), having or {}, unless)
+    return Fairness(actions, True, (each,) if isinstance(each, str) else tuple(each), having or {}, unless)
 
 
 def fair_to_each(actions: Iterable[Action], names: Collection[str]) -> list[Fairness]:

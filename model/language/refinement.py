@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.collections import equal
 from kraftcheck.model.language.layout import Described, Endless, below, leaves
+from kraftcheck.model.language.symbolic import brief
 from kraftcheck.model.language.system import Action, Conjuncts, Property, Setting, Step, System, is_any
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of
@@ -85,7 +86,10 @@ class Refinement:
         paths = [[path for path, _ in leaves(one)] for one in (mapped, shape)]
         if paths[0] != paths[1]:
             missing = sorted({*paths[0]} ^ {*paths[1]}) or paths[0]
-            raise RefinementError(f"the mapping gives no state of {self.abstract.name}: {', '.join(missing[:4])}")
+            named = ", ".join(filter(None, missing[:4])) or f"it gives {brief(mapped)}"
+            bounds = self.setting.text()
+            at = f"; it is one with {bounds}, unless setting= of refines() says otherwise" if bounds else ""
+            raise RefinementError(f"the mapping gives no state of {self.abstract.name}: {named}{at}")
         return mapped
 
     def _fits(self, mapped: Any) -> Conjuncts:

@@ -15,7 +15,7 @@ from attrs import define, field
 UNBOUNDED = 1 << 1000
 
 _CHOICE = "choose(), all_of(), any_of(), negate(), equal(), minimum() or maximum()"
-_KEY = "any_of() of comparisons, pick() or choose()"
+_KEY = "just() of a set, any_of() of comparisons, pick() or choose()"
 _PLACE = "get() or put() at a place, each() or count() of a range, just() of a set"
 _ARITHMETIC = "+, -, *, //, %, comparisons and choose()"
 _TEXT = "the word itself; text cannot depend on a state"
@@ -261,6 +261,16 @@ def described(value: Any) -> str:
     if names is None:
         return repr(value)
     return f"{type(value).__name__}({', '.join(f'{name}={described(getattr(value, name))}' for name in names)})"
+
+
+def is_record(value: Any) -> bool:
+    """Whether a value is a record of a rule's own, and no word."""
+    return not isinstance(value, Symbolic) and record_fields(type(value)) is not None
+
+
+def brief(value: Any) -> str:
+    """A value as messages show it; of a record, whose fields may be many, its class."""
+    return f"a {type(value).__name__}" if is_record(value) else described(value)
 
 
 @define

@@ -533,7 +533,9 @@ class System:
         for bound in self.bounds:
             value = setting[bound.name]
             if not bound.accepts(value, proof):
-                raise ScopeError(f"{self.name}: {bound.name} = {spelled(value)} is out of range {bound.range(proof)}")
+                mend = "; only `prove` takes any" if is_any(value) and bound.takes_any else ""
+                where = f"{self.name}: {bound.name} = {spelled(value)} is out of range"
+                raise ScopeError(f"{where} {bound.range(proof)}{mend}")
         return setting
 
     def unlimited_setting(

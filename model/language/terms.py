@@ -393,6 +393,10 @@ Word: TypeAlias = int | Term
 Truth: TypeAlias = bool | Term
 
 
+_OF_TRUTHS = "of truths write implies(p, q) for `=>`, all_of(), any_of(), and choose(p, 1, 0) for a number"
+_OF_WORDS = "write all_of(), any_of() or negate() of comparisons: & and | bind more tightly than =="
+
+
 @define(eq=False)
 class Graph:
     """A hash-consed graph of terms with constant folding."""
@@ -495,7 +499,7 @@ class Graph:
             if arg.graph is not self:
                 raise self.refusal(f"terms of two graphs meet in {op}")
             if arg.is_truth != wants_truth and op != "eq":
-                raise self.refusal(f"{op} got a {'truth' if arg.is_truth else 'word'}")
+                raise self.refusal(f"{op} got a {f'truth; {_OF_TRUTHS}' if arg.is_truth else f'word; {_OF_WORDS}'}")
             known = known and arg.op == "const"
         if known:
             return self._constant(op, [arg.value for arg in args])

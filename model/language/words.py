@@ -10,10 +10,12 @@ from attrs import Attribute, frozen
 
 from kraftcheck.model.language.symbolic import (
     Untold,
+    brief,
     check_alike,
     check_place,
     class_of,
     described,
+    is_record,
     named,
     place,
     record_fields,
@@ -75,7 +77,9 @@ def _concrete_truth(value: Any) -> Any:
     if isinstance(value, Iterable):
         raise TypeError(f"a {type(value).__name__} where one truth is expected; write all_of(*truths), any_of(*truths)")
     mend = "; call it" if callable(value) else ""
-    raise TypeError(f"{described(value)} where a truth is expected{mend}")
+    if is_record(value):
+        mend = "; an action has two functions: its effect gives a state, and its guard a truth"
+    raise TypeError(f"{brief(value)} where a truth is expected{mend}")
 
 
 def _merge(condition: Term, a: Any, b: Any) -> Any:

@@ -7,6 +7,7 @@ states are frozen. It is called twice, and both answers must be the same terms.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import inspect
 import itertools
 import re
@@ -162,6 +163,12 @@ _OF_TYPE_ERRORS = {
     "has no len()": "use size() of a set, the field size of a Queue, or count()",
     "'Term' object is not callable": "a field is no function: leave the parentheses out",
     "'int' object is not callable": "a field is no function: leave the parentheses out",
+    "not supported between instances of 'BrokerSet'": "use within() of a set, and just(x) for the set of one number",
+    "for |: 'BrokerSet'": "use plus() of a set, and just(x) for the set of one number",
+    "for &: 'BrokerSet'": "use keep() of a set, and just(x) for the set of one number",
+    "for -: 'BrokerSet'": "use minus() of a set, and just(x) for the set of one number",
+    "() takes no arguments": "write @attrs.frozen above the class of a record",
+    "argument: 'predicate'": "a property takes an id, a sentence and a predicate, and leads_to a premise before that",
     "object is not callable": "give a function, such as lambda s: True",
     "is not iterable": "use has() of a set, or some() of a tuple",
     "does not support item assignment": "use put(), which gives a new tuple",
@@ -176,8 +183,12 @@ _HAVE_NO_LINE = ("kraftcheck/model/language/system.py", "kraftcheck/model/langua
 """Where the functions are that answer with a list which a system was given, and that compare two systems."""
 
 
-def mend_of(error: BaseException) -> str:
-    """What to write instead, after a semicolon; empty where an error does not say enough."""
+def mend_of(error: BaseException, what: str = "") -> str:
+    """What to write instead, after a semicolon; empty where an error, and what raised it, do not say enough."""
+    if isinstance(error, AttributeError) and error.name == "domain" and isinstance(error.obj, enum.EnumMeta):
+        return "; make it a kc.Enum"
+    if isinstance(error, TypeError) and what.startswith("property ") and "missing" in str(error):
+        return "; a property takes the state, or a step, alone: give a list of one property for each value"
     if isinstance(error, (FrozenInstanceError, dataclasses.FrozenInstanceError)):
         return "; a state never changes: return evolve(state, field=value)"
     if isinstance(error, AttributeError) and error.name in ("before", "after", "event"):
@@ -252,7 +263,7 @@ def ask(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = 
     except RAISED as error:
         line = place_of(error)
         at = line_of(rule) if line is None else f" ({line})"
-        text = f"{type(error).__name__}: {one_line(error)}{mend_of(error)}{at}"
+        text = f"{type(error).__name__}: {one_line(error)}{mend_of(error, what)}{at}"
         raise SystemFault(f"{what} raised {text}") from error
 
 

@@ -20,6 +20,7 @@ from kraftcheck.model.language.layout import (
     LayoutError,
     anything,
 )
+from kraftcheck.model.language.symbolic import brief, is_record
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
 from kraftcheck.solvers.program.evaluation import closure, conjuncts
@@ -301,7 +302,11 @@ def none_described(at: Setting | None) -> str:
 
 def given_states(system: System, setting: Setting) -> list[Any]:
     """What a system says of its initial states: a list of them, or a single description."""
-    states = ask("initial", lambda: list(system.initial(setting.for_initial())))
+    given: Any = ask("initial", lambda: system.initial(setting.for_initial()))
+    if callable(given) or (is_record(given) and not isinstance(given, Described)):
+        mend = "[kc.all_where(it)]" if callable(given) else "a list of it: [...]"
+        raise SystemFault(f"initial gave {brief(given)}, and no list of states; return {mend}")
+    states = ask("initial", lambda: list(given))
     if len(states) > 1 and any(isinstance(state, Described) for state in states):
         raise SystemFault("initial gave a description beside other states; it takes a single one")
     return states

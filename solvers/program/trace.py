@@ -393,7 +393,8 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any, line: str) -> tu
         is_truth = value.is_truth if isinstance(value, Term) else isinstance(value, bool)
         if not isinstance(value, int | Term) or truth != is_truth:
             expected = "a truth" if truth else "a word"
-            raise SystemFault(f"{what} set {path or 'the state'} to {described(value)}, not {expected}{line}")
+            mend = "; write IntSet(), or IntSet.of(...)" if isinstance(value, set | frozenset | dict) else ""
+            raise SystemFault(f"{what} set {path or 'the state'} to {described(value)}, not {expected}{mend}{line}")
         if reason := clash(enum_of(slot.domain), class_of(value)):
             raise SystemFault(f"{what} set {path or 'the state'} to another Enum: {reason}{line}")
         result.append(graph.lift(*undoubted([value])))

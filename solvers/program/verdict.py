@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
-from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.symbolic import brief, is_record
 from kraftcheck.model.language.system import LIVENESS, UNNAMED, Action, Outcome, Property, conjuncts
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import all_of, any_of
@@ -273,7 +273,9 @@ class Truths:
         if isinstance(value, bool):  # of a term it says so where the term is a truth
             return self.graph.lift(value)
         mend = "return one" if value is None else "return a comparison, or all_of() of some"
-        raise SystemFault(f"{what} gave {described(value)}, not a truth; {mend}{line_of(rule)}")
+        if what.startswith("action ") and is_record(value):
+            mend += "; Action() takes the effect before the guard"
+        raise SystemFault(f"{what} gave {brief(value)}, not a truth; {mend}{line_of(rule)}")
 
 
 def says_something(graph: Graph, truth: Term) -> Truth:

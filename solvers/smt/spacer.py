@@ -75,7 +75,10 @@ def infer(subject: Theory, claim: str, effort: Effort) -> Inference:
     try:
         result = engine.query(horn.failed_relation())
     except z3.Z3Exception as error:
-        return Inference(Unknown(f"Spacer found no strengthening in {effort.timeout:g} s: {error.args[0]!r}"))
+        said = error.args[0] if error.args else ""
+        reason = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+        text = f"Spacer found no strengthening in {effort.timeout:g} s"
+        return Inference(Unknown(text if reason == "canceled" else f"{text}: {reason}"))
     if result == z3.sat:
         return Inference(Unknown("Spacer reaches a state that breaks it, or leaves a domain; --bmc finds the run"))
     if result != z3.unsat:

@@ -145,7 +145,7 @@ def test_the_abstract_steps_may_be_named() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     """A mapping to another shape, an unknown action and other arguments are refused in one line."""
     for wrong, message in (
-        (claims(lambda s: s.n), "the mapping gives no state of counter"),
+        (claims(lambda s: s.n), r"the mapping gives no state of counter: .*\w"),
         (claims(by=lambda step: [("fall", {})]), "counter has no action 'fall'; it has rise, turn"),
         (claims(by=lambda step: [("rise", {})]), "counter: rise takes d"),
     ):

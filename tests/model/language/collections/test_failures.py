@@ -11,6 +11,7 @@ import pytest
 
 import kraftcheck as kc
 from kraftcheck.model.language.layout import Counter, LayoutError, subset_of
+from kraftcheck.solvers.program.parts import mend_of
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.tla.module import module
 
@@ -325,6 +326,70 @@ def test_each_goes_through_the_values_of_a_tuple_and_the_numbers_of_its_keys() -
     with pytest.raises(TypeError, match=r"of a Votes; go through its keys, or its values"):
         kc.each(votes, lambda value: value > 7)
     assert kc.each(votes.values, lambda value: value >= 7)
+
+
+def evolved(of: kc.System, **changes: Any) -> Callable[[], kc.System]:
+    """The system with other parts."""
+    return lambda: attrs.evolve(of, **changes)
+
+
+def stored(**changes: Any) -> Callable[[], kc.System]:
+    """A system with a step that stores something."""
+    return lambda: system(lambda s: attrs.evolve(s, **{name: value(s) for name, value in changes.items()}))
+
+
+def claimed(*claim: Any, make: Any = kc.always) -> Callable[[], kc.System]:
+    """A system with a claim."""
+    return lambda: attrs.evolve(system(lambda s: s), properties=[make("it", "it is so", *claim)])
+
+
+SAME = system(lambda s: s)
+
+SLIPS: dict[str, tuple[Callable[[], kc.System], str]] = {
+    "a union as of Python": (stored(some=lambda s: s.some | s.some), r"use plus\(\) of a set"),
+    "a cut as of Python": (stored(some=lambda s: s.some & s.some), r"use keep\(\) of a set"),
+    "a difference as of Python": (stored(some=lambda s: s.some - s.some), r"use minus\(\) of a set"),
+    "a subset as of Python": (claimed(lambda s: s.some <= s.some), r"use within\(\) of a set"),
+    "a word in a set of Python": (stored(some=lambda s: {s.n}), r"as a key .*use just\(\) of a set"),
+    "an empty set of Python": (stored(some=lambda s: set()), r"not a word; write IntSet\(\)"),
+    "<= of truths": (claimed(lambda s: (s.n == 1) <= (s.n < 2)), r"lt got a truth; .*implies\(p, q\) for `=>`"),
+    "& before ==": (claimed(lambda s: s.some.is_empty() & s.n == 1), r"and got a word; .*bind more tightly"),
+    "| before ==": (claimed(lambda s: s.some.is_empty() | s.n == 1), r"or got a word; write all_of\(\)"),
+    "guard and effect in one": (lambda: system(lambda s: kc.all_of(s.n == 1, s)), r"a State where .*two functions"),
+    "guard and effect exchanged": (lambda: system(lambda s: s.n == 1, guard=lambda s: s),
+                                   r"guard gave a State, not a truth; .*Action\(\) takes the effect before the guard"),
+    "a predicate for initial": (evolved(SAME, initial=lambda at: lambda s: s.n == 0), r"return \[kc.all_where\(it\)\]"),
+    "one state for initial": (evolved(SAME, initial=lambda at: FIRST), r"gave a State.*a list of it: \[\.\.\.\]"),
+    "Python's Enum": (evolved(SAME, layout=lambda at: enum.Enum("Colour", "RED").domain()), "make it a kc.Enum"),  # type: ignore[attr-defined]
+    "a class that is no record": (evolved(SAME, layout=lambda at: type("Plain", (), {})(1)), "@attrs.frozen above"),
+    "a claim of a state and more": (claimed(lambda s, r: s.n == r), "a list of one property for each value"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_is_refused_with_the_word_to_write(slip: str) -> None:
+    """What other languages write so is refused in one line, with what is written here."""
+    make, said = SLIPS[slip]
+    with pytest.raises(kc.Refusal, match=said) as refused:
+        kc.explore(make())
+    assert "<var" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_claim_without_its_predicate_says_what_it_takes() -> None:
+    """The mend of a missing predicate is of properties, and not of records."""
+    with pytest.raises(TypeError) as missing:
+        claimed()()
+    assert (
+        mend_of(missing.value)
+        == "; a property takes an id, a sentence and a predicate, and leads_to a premise before that"
+    )
+
+
+def test_fairness_of_each_takes_one_name_as_it_is() -> None:
+    """The name of one argument is not taken letter by letter."""
+    assert kc.weak_fairness("act", each="node") == kc.weak_fairness("act", each=["node"])
+    assert kc.strong_fairness("act", each="node").each == ("node",)
 
 
 def test_a_first_state_has_members_of_its_own_enum() -> None:

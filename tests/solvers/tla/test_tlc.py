@@ -202,8 +202,9 @@ def test_people_read_the_words_of_the_source() -> None:
         '  \\A place \\in 0..2 : manager[place] = "COMMITTED"',
     ):
         assert line in lease.splitlines(), line
-    for line in ("         LET by == IF way_ = UP THEN far ELSE IF way_ = DOWN THEN -far ELSE 0",
-                 "  /\\ way_ \\in asked  \\* asked", "  /\\ [][way = UP => way' # DOWN]_vars"):  # fmt: skip
+    for line in ('         LET by == IF way_ = "UP" THEN far ELSE IF way_ = "DOWN" THEN -far ELSE 0',
+                 '  /\\ IF way_ = "UP" THEN 4 >= floor + far ELSE floor < far => way_ = "STAY"  \\* within',
+                 "  /\\ [][way = \"UP\" => way' # \"DOWN\"]_vars"):  # fmt: skip
         assert line in lift.splitlines(), line
 
 

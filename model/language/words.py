@@ -312,8 +312,8 @@ def rule(id: str, *, source: str, switches: tuple[str, ...] = (), says: str = ""
 
     There is no wrapper, so a trace, a mutant and a traceback see the function as it is written.
 
-    >>> @rule("isr.join.unfenced", source="KIP-841")
-    ... def may_join(fenced):
+    >>> @rule("example.join.unfenced", source="KIP-841")
+    ... def may_join(fenced: bool) -> bool:
     ...     '''A broker joins the ISR only while it is unfenced.'''
     >>> rules_of(may_join)[0].says
     'A broker joins the ISR only while it is unfenced.'

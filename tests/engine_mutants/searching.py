@@ -136,7 +136,7 @@ MUTANTS = (
            "ci.verdicts.command:_check_whole", "[False] * _proofs(row, planned) or", "kinds[1:] or",
            Killer(test_cli_check.test_a_row_that_is_not_whole_is_an_error, (1,))),
     Mutant("lost-process-passes", "A process that ended is taken for one that was stopped.",
-           "ci.run.fanout:_received", "if stop.wait(STOP_SECONDS if isinstance(error, BrokenProcessPool) else 0):",
+           "ci.run.fanout:_received", "if stop.wait(STOP_SECONDS if isinstance(error, LostProcess) else 0):",
            "if True:",
            Killer(test_cli_check.test_a_process_that_ends_is_no_pass)),
     Mutant("strong-is-weak", "Strong fairness is judged as weak.",

@@ -188,14 +188,16 @@ class Processes(ThreadPoolExecutor):
         if pool is None:
             pool = self._own.pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _start)
             self._pools.append(pool)
+        held = _of(pool)
         try:
-            return pool.submit(ask, part).result()
+            asked = pool.submit(ask, part)
+            held = held or _of(pool)
+            return asked.result()
         except BrokenProcessPool as error:
-            self._own.pool, code = None, None
-            for process in _of(pool):
-                process.join(STOP_SECONDS)
-                code = process.exitcode
-            raise LostProcess(part, code) from error
+            self._own.pool, end = None, time.monotonic() + STOP_SECONDS
+            while any(one.exitcode is None for one in held) and time.monotonic() < end:
+                time.sleep(0.01)  # the pool may be waiting for it as well, and only one of both is told its code
+            raise LostProcess(part, next((one.exitcode for one in held), None)) from error
 
     def end(self) -> None:
         """End every process; what is not answered is not waited for."""

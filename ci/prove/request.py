@@ -14,9 +14,8 @@ from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import TheoryBuilder
 
 FEW = 3  # of so many participants it is asked what a proof about any number rests on
-NUMBERS = (
-    6  # with so many numbers of participants, the fewest first, the rules of a changed system of Kafka's are compared
-)
+NUMBERS = 6
+"""The rules of a changed system of Kafka's are compared with so many numbers of participants, the fewest first."""
 
 MORE = 1
 """By so much are bounds of anything else, where the request frees them, larger than the least that engines take."""

@@ -220,12 +220,13 @@ def finish(screen: Screen, result: Result, target: str | None, reports: ReportFi
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options to a command, which gets them as one argument `reports`."""
+    """Adds the options to a command, which gets them as one argument `reports`, and says how no verdict is written."""
 
     @functools.wraps(command)
     def packed(*args: Any, junit: Path | None, sarif: Path | None, **values: Any) -> Any:
         return command(*args, reports=ReportFiles(junit, sarif), **values)
 
+    packed.unjudged = write_unjudged  # type: ignore[attr-defined]  # for a command line that is refused
     path = click.Path(path_type=Path)
     with_sarif = click.option("--sarif", type=path, metavar="FILE", help="Write the verdicts as SARIF 2.1.0.")(packed)
     return click.option("--junit", type=path, metavar="FILE", help="Write the verdicts as JUnit XML.")(with_sarif)

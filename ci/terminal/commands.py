@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ class AskedReports:
     """The reports that a command line asks for, whatever else is wrong with it."""
 
     command: str = ""  # its name
-    judges: bool = False  # whether it has verdicts, for reports and for GitHub
+    unjudged: Callable[[str, Mapping[str, Path], int, str], None] | None = None  # None: it judges nothing
     files: dict[str, Path] = field(factory=dict)  # where they go, by option
 
     def read(self, command: click.Command, words: Sequence[str], parent: click.Context) -> None:
@@ -85,7 +85,7 @@ class AskedReports:
         values, _, _ = command.make_parser(context).parse_args(list(words))
         options = {one.opts[-1]: one.name or "" for one in command.params if isinstance(one, click.Option)}
         given = {name: values.get(argument) for name, argument in options.items()}
-        self.command, self.judges = command.name or "", "--junit" in options
+        self.command, self.unjudged = command.name or "", getattr(command.callback, "unjudged", None)
         self.files = {name: Path(text) for name in OLDER if (text := given.get(name)) and text != "-"}
         for name, path in self.files.items():
             remove_older(path, OLDER[name])
@@ -95,10 +95,9 @@ class AskedReports:
 
     def write(self, code: int, reason: str) -> None:
         """Write that there is no verdict into those that this run has not written."""
-        if self.judges:
+        if self.unjudged is not None:
             with contextlib.suppress(Exception):  # the exit code says the same
-                reports = importlib.import_module("kraftcheck.ci.run.reports")  # which all that judge have imported
-                reports.write_unjudged(self.command, self.files, code, reason)
+                self.unjudged(self.command, self.files, code, reason)
 
 
 def check_idle(reason: str, *names: str) -> None:

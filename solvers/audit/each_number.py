@@ -68,17 +68,14 @@ def check_each(made: Made, system: System, setting: Setting) -> None:
     if system.plain is not None:  # tests compare what is Kafka's
         few = system.layout(_with(system, setting, {bound.name: bound.lo for bound in free}))
         if is_of_kafka(system, program.layout, Layout(few, packed=False)):
-            _check_added(made, system, program, [_with(system, setting, one) for one in _values(free)])
+            _check_added(made, system, program, _searched(system, setting, free))
             return
     if (count := math.prod(bound.hi - bound.lo + 1 for bound in free)) > MOST_VALUES:
         several = " and ".join(bound.name for bound in free)
         raise SystemFault(f"{several} may be any, and take{'s' * (len(free) == 1)} {count:,} values, with each of "
                           f"which the system must be the same; let it take at most {MOST_VALUES}")  # fmt: skip
     of_any = _AnyNumber(program, system, given_states(system, setting), _texts(program))
-    for numbers in _values(free):
-        taken = _with(system, setting, numbers)
-        if any(name not in taken.freed for name, _ in exceeding(system.bounds, taken.bounds)):
-            continue  # no search takes these
+    for taken in _searched(system, setting, free):
         _Number.of(of_any, taken).check(made, MOST_COMPARED)
     for more in FURTHER:
         try:
@@ -91,10 +88,12 @@ def check_each(made: Made, system: System, setting: Setting) -> None:
             return
 
 
-def _values(bounds: Sequence[Bound]) -> Iterator[dict[str, int]]:
-    """Each value of each bound, by name."""
+def _searched(system: System, setting: Setting, bounds: Sequence[Bound]) -> Iterator[Setting]:
+    """The setting with each value of each of the bounds that a search takes."""
     for values in itertools.product(*(range(bound.lo, bound.hi + 1) for bound in bounds)):
-        yield {bound.name: value for bound, value in zip(bounds, values, strict=True)}
+        taken = _with(system, setting, {bound.name: value for bound, value in zip(bounds, values, strict=True)})
+        if all(name in taken.freed for name, _ in exceeding(system.bounds, taken.bounds)):
+            yield taken
 
 
 def _check_added(made: Made, system: System, program: Program, numbers: Iterable[Setting]) -> None:
@@ -105,10 +104,9 @@ def _check_added(made: Made, system: System, program: Program, numbers: Iterable
     known = record_fields(type(plain.layout(setting))) or ()
     fields = [name for name in record_fields(type(shape)) or () if name not in known]
     ours, shipped = _named(system, setting), _named(plain, setting)
+    of_any, rule = _AnyNumber(program, system, (), _texts(program)), description(given)
     begins: Any = None
     for taken in numbers:
-        if any(name not in taken.freed for name, _ in exceeding(system.bounds, taken.bounds)):
-            continue  # no search takes these
         try:
             theirs = ask("a part", lambda taken=taken: _named(system, taken))  # type: ignore[misc]
             state = next(iter(given_states(system, taken)), None)
@@ -117,9 +115,8 @@ def _check_added(made: Made, system: System, program: Program, numbers: Iterable
         mixed = {name: theirs.get(name, one) if name not in shipped else one for name, one in ours.items()}
         actions = {one.name: (ours[key], one) for key, one in mixed.items() if isinstance(one, Action)}
         starts = {name: getattr(state, name) for name in fields} if state is not None else begins
-        rule = description(given)
 
-        def begun(words: Any, starts: Any = starts, rule: Described | None = rule) -> dict[str, Any]:
+        def begun(words: Any, starts: Any = starts) -> dict[str, Any]:
             alike = {f"{name} is as at the start": equal(getattr(words, name), one) for name, one in starts.items()}
             return {**(rule.holds(words) if rule else {}), **alike}
 
@@ -130,7 +127,7 @@ def _check_added(made: Made, system: System, program: Program, numbers: Iterable
             lemmas=[mixed[f"property {one.id}"] for one in system.lemmas(setting)],
         )  # fmt: skip
         few = system.layout(taken)
-        number = _Number(_AnyNumber(program, system, (), _texts(program)), taken, (), None, swapped, actions)
+        number = _Number(of_any, taken, (), None, swapped, actions)
         number._check_arguments()
         for name in fields:
             own = [Layout((getattr(of, name),), packed=False) for of in (few, shape)]

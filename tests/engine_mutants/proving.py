@@ -74,7 +74,7 @@ MUTANTS = (
            f"{EACH_NUMBER}:_Number.check", "for state in self.states:", "for state in self.states[:0]:",
            Killer(test_each_number.test_a_number_that_no_search_takes_is_one_of_any)),
     Mutant("any-number-six-compared", "The rules of the first six numbers stand for those of each.",
-           f"{EACH_NUMBER}:_values", "range(bound.lo, bound.hi + 1)", "range(bound.lo, bound.lo + 6)",
+           f"{EACH_NUMBER}:_searched", "range(bound.lo, bound.hi + 1)", "range(bound.lo, bound.lo + 6)",
            Killer(test_each_number.test_a_rule_of_one_number_is_refused)),
     Mutant("any-number-starts-uncompared", "What a step claims of initial states may be another of a number.",
            f"{EACH_NUMBER}:_texts", "if claim.id in program.starts:", "if False:", abstract("initial states")),

@@ -23,7 +23,7 @@ SEVERITIES: Mapping[str, str] = {
 LIKELIHOODS: Mapping[str, str] = {
     "ordinary": "ordinary operations and restarts suffice",
     "fault": "a disk, a machine or a network has to fail",
-    "window": "something has to fail, or to arrive, within milliseconds to seconds, or one kind of request alone",
+    "window": "a fault or a request has to come in a narrow moment, or late, or requests of one kind alone fail",
     "other client": "no released broker or tool does it",
 }
 """What it takes beside the needs of a finding, likely ones first."""

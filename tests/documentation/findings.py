@@ -13,7 +13,7 @@ from attrs import evolve
 
 from kraftcheck.ci.conformance.findings.causes import CELLS, COSTLY, WHOLE
 from kraftcheck.ci.conformance.findings.pairs import choices, needed, recorded
-from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
+from kraftcheck.ci.conformance.findings.report import LEGEND, ON_BY_DEFAULT, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, newest_of_lines
 from kraftcheck.ci.conformance.kafka.cases import OLDER
 from kraftcheck.ci.conformance.kafka.jars import known_versions
@@ -32,9 +32,15 @@ HEAD = """# What we found in Kafka
 Defects of Kafka's controller and replica logic, worst first. Each row leads to a report that can be filed as it stands:
 what it needs, the steps, what is expected, what happens, a workaround, the mend, and a test where classes show it.
 
-The column {newest} has the strongest proof. {legend}.
+The column {newest} has the strongest proof:
 
-The column likely says what it takes beside the needs. {likely}.
+{legend}
+
+The column likely says what it takes beside the needs:
+
+{likely}
+
+{elr}
 
 Known defects of other parts are [below](#known-defects-beside-these).
 
@@ -99,9 +105,10 @@ tickets that were among them. Kafka's JIRA as a whole was not: search it for the
 def page() -> str:
     """The text of the first page."""
     newest = known_versions()[-1]
-    likely = "; ".join(f"{name}: {meaning}" for name, meaning in LIKELIHOODS.items()).capitalize()
+    legend, likely = ("\n".join(f"* {name}: {text}" for name, text in one.items()) for one in (LEGEND, LIKELIHOODS))
     asked = ", ".join(newest_of_lines(known_versions()))
-    told = {"newest": newest, "legend": LEGEND[0].upper() + LEGEND[1:], "likely": likely, "asked": asked}
+    told = {"newest": newest, "legend": legend, "likely": likely, "asked": asked,
+            "elr": ON_BY_DEFAULT.strip()}  # fmt: skip
     lines = [HEAD.format(**told, older=", ".join(OLDER))]
     for heading, those in headed():
         lines += [f"## {heading}\n", f"| finding | {newest} | likely | releases | reported |\n|---|---|---|---|---|"]

@@ -212,7 +212,7 @@ def _show(screen: Screen, chosen: Sequence[Finding], releases: Sequence[str], na
         shown = words(finding)
         table.add(finding.severity, finding.id, finding.title, *(shown[release] for release in releases))
     screen.table(table)
-    screen.plain(LEGEND)
+    screen.plain("; ".join(f"{name}: {text}" for name, text in LEGEND.items()))
     screen.plain("; ".join(f"{name}: {text}" for name, text in SEVERITIES.items()))
     screen.plain("all of one: kraftcheck findings FINDING; again: kraftcheck findings --run")
 

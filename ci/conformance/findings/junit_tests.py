@@ -89,8 +89,8 @@ def ways(engine: Integers, state: Any, events: tuple[str, ...]) -> Iterator[tupl
     if not events:
         yield ()
         return
-    action = next(number for number, one in enumerate(engine.actions) if one.name == events[0].partition("(")[0])
-    for move in (Move(action, row) for row in range(engine.rows(action))):
+    named = [number for number, one in enumerate(engine.actions) if one.name == events[0].partition("(")[0]]
+    for move in (Move(action, row) for action in named for row in range(engine.rows(action))):
         if engine.is_enabled(state, move):
             taken = engine.take(state, move)
             if description(taken.trace_step()) == events[0]:

@@ -44,9 +44,9 @@ SETTINGS = {
 """The bounds of a search that a cluster has too, in words; its first state says the others."""
 
 COMMANDS = (
-    "Commands lack --bootstrap-server, topic and partition. A step without one is a broker's or the controller's own: "
-    "no command makes it come just then. A broker that starts, or goes on, is unfenced as soon as it has caught up: a "
-    "step before that has to be quicker."
+    "Commands lack --bootstrap-server, topic and partition; where every broker here is down or paused, one more has to "
+    "answer them. A step without one is a broker's or the controller's own: no command makes it come just then. A "
+    "broker that starts, or goes on, is unfenced as soon as it has caught up: a step before that has to be quicker."
 )
 """What a page says of the commands of its steps."""
 
@@ -54,13 +54,18 @@ NO_ELR = "elr-available"  # the choice that a search is without whose trace does
 RESIGNS = "controller-stays"  # the property whose last step is the resignation
 METHOD = re.compile(r"[A-Z]\w+\.[a-z]\w+")  # a method as findings name it
 
-LEGEND = (
-    f"{LIVE}: shown on a cluster of the release; {CLASSES}: the controller's classes take its steps of the trace, also "
-    f"the one that breaks the promise; {IN_PART}: they take its steps, but a broker takes that one; "
-    f"{ONE_CLASS}: one class of its brokers does what the page says that it was asked; {RULES}: the rules of the "
-    f"release show it, and its classes were not asked; {ABSENT}: its rules do not show it"
-)
+LEGEND: Mapping[str, str] = {
+    LIVE: "shown on a cluster of the release",
+    CLASSES: "the controller's classes take its steps of the trace, also the one that breaks the promise",
+    IN_PART: "they take its steps, but a broker takes that one",
+    ONE_CLASS: "one class of its brokers does what the page says that it was asked",
+    RULES: "the rules of the release show it, and its classes were not asked",
+    ABSENT: "its rules do not show it",
+}
 """What the words about a release mean."""
+
+ON_BY_DEFAULT = " ELR is on by default in every cluster that 4.1.0 or a later release has formatted."
+"""What a finding about ELR needs is there, where nobody has asked for it."""
 
 IN_FULL = {
     LIVE: "on a live cluster", CLASSES: "by the release's own classes",
@@ -103,14 +108,23 @@ def in_words(system: str, event: str, to: str = "", did: str = "") -> str:
     return EVENTS[told_in(system, name)][name].format(**told, to=f" {to}" if to else "", did=did)
 
 
-def by_hand(events: Sequence[str], to: str) -> str:
+def by_hand(events: Sequence[str], to: str, moving: bool = False) -> str:
     """The command by which an operator does the last of some steps, as a sentence; empty for what is not an operator's.
 
-    A process that stands still since its broker was fenced goes on with the first step that the broker takes.
+    A process that stands still since its broker was fenced goes on with the first step that the broker takes. One that
+    was told to stop ends by itself.
+
+    Args:
+        to: in which way a switch is switched.
+        moving: whether a reassignment is under way before the step.
     """
     name, arguments = _read(events[-1])
+    if name == "stop" and events[-1].replace(name, "shut_down") in events:
+        return ""
     still = "resume" if _brokers(events[-1]) & _standing_still(events[:-1]) else ""
-    command = BY_HAND.get(name, BY_HAND.get(still, "")).format(**arguments, to={"on": "true", "off": "false"}[to])
+    ended = BY_HAND["stop" if arguments.get("clean") == "True" else "crash"].format(**arguments)
+    words = {"to": {"on": "true", "off": "false"}[to], "additional": " --additional" * moving, "ended": ended}
+    command = BY_HAND.get(name, BY_HAND.get(still, "")).format(**arguments, **words)
     return f" By hand: {command}." if command else ""
 
 
@@ -126,8 +140,8 @@ def _standing_still(events: Sequence[str]) -> set[str]:
 def _brokers(event: str) -> set[str]:
     """The brokers that take a step; nobody does where the controller handles what a broker has sent before."""
     name, arguments = _read(event)
-    taken = ("broker", "follower", "leader") if name not in ("assign", "assign_late") else ()
-    return {value for key, value in arguments.items() if key in taken}
+    is_handled = name in ("assign", "assign_late") and "directory" not in arguments
+    return {value for key, value in arguments.items() if key in ("broker", "follower", "leader") and not is_handled}
 
 
 def _read(event: str) -> tuple[str, dict[str, str]]:
@@ -229,7 +243,8 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
     yield f"**Severity.** {SEVERITIES[finding.severity].capitalize()}.\n"
     asked = "".join(f" Asked of {CASES[case].asked}: {CASES[case].says}." for case in finding.broker_cases)
     yield f"**Releases.** {releases(finding)}{asked}\n"
-    yield f"**Needs.** {finding.needs} {LIKELIHOODS[finding.likely].capitalize()}.\n"
+    by_default = ON_BY_DEFAULT * finding.title.startswith("ELR")
+    yield f"**Needs.** {finding.needs}{by_default} {LIKELIHOODS[finding.likely].capitalize()}.\n"
     shown = [row for row in rows.values() if row is not None and row.steps is not None]
     if finding.search is not None and shown:
         yield from _steps(finding, shown[-1])
@@ -288,15 +303,13 @@ def _reported(finding: Finding, link: Link) -> str:
 
 def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
     """The shortest trace, in Kafka's words."""
-    chosen = search.subject_of(finding, rules_of(finding, shown.release))
-    values = chosen.setting.values().items()
+    values = search.subject_of(finding, rules_of(finding, shown.release)).setting.values().items()
     shown_of = {name: number for name, number in values if number and (name, number) != ("directories", 1)}
     numbers = ", ".join(text.format(shown_of[name]) for name, text in SETTINGS.items() if name in shown_of)
     numbers = numbers.replace("1 brokers", "1 broker")
     if "second" in shown_of:
         numbers += ", of another topic" if "deletions" in shown_of else ", which is partition 1 of the topic"
-    states, place = retraced(finding, shown, chosen).states, search.wanted(finding)
-    tell, broken = functools.partial(_told, disks="directories" in shown_of), place.property
+    place, disks = search.wanted(finding), "directories" in shown_of
     yield "## Steps\n"
     yield (
         f"The shortest in the scope `{place.system} {_scope(place)}`,{f' with {numbers},' * bool(numbers)} "
@@ -304,17 +317,52 @@ def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
         f"{taken_by_release(finding, shown)}".rstrip()
         + "\n"
     )
-    yield f"{tell('At the start', states[0]).strip()}\n".lstrip()
+    yield from _numbered(finding, shown, disks)
+    for row, those in elsewhere(finding, shown):
+        yield f"\n{', '.join(those)} do not take these steps. The shortest there:\n"
+        yield from _numbered(finding, row, disks)
+    yield f"\n{COMMANDS}\n"
+
+
+def _numbered(finding: Finding, shown: Evidence, disks: bool) -> Iterator[str]:
+    """The steps of a trace, numbered, between the states at its start and at its end."""
+    chosen = search.subject_of(finding, rules_of(finding, shown.release))
+    states = retraced(finding, shown, chosen).states
+    yield f"{_told('At the start', states[0], disks).strip()}\n".lstrip()
     for number, (event, before, after) in enumerate(zip(shown.events, states, states[1:], strict=False), 1):
         to = "on" if getattr(_partition(after), "unclean_election", False) else "off"
-        resigns = " The controller resigns." if number == shown.steps and broken == RESIGNS else ""
-        told = in_words(chosen.system.name, event, to, did(event, before, after))
-        yield f"{number}. {told}{_committed(before, after)}{resigns}{by_hand(shown.events[:number], to)}"
+        resigns = number == shown.steps and search.wanted(finding).property == RESIGNS
+        told = in_words(chosen.system.name, event, to, did(event, before, after)) + _committed(before, after)
+        command = by_hand(shown.events[:number], to, _is_moving(_partition(before)))
+        yield f"{number}. {told}{' The controller resigns.' * resigns}{command}"
     if shown.for_ever is not None:
         yield f"\n{for_ever(shown).capitalize()}."
-    if at_end := tell("At the end", states[-1]):
+    if at_end := _told("At the end", states[-1], disks):
         yield f"\n{at_end.strip()}"
-    yield f"\n{COMMANDS}\n"
+
+
+def _is_moving(one: Any) -> bool:
+    """Whether a reassignment of a partition is under way."""
+    return any(len(tuple(getattr(one, name, ()))) for name in ("removing", "adding"))
+
+
+def elsewhere(finding: Finding, shown: Evidence) -> Iterator[tuple[Evidence, list[str]]]:
+    """The traces of releases that do not take the one that is shown, each with these releases."""
+    rows = [row for row in recorded_of(finding)[0].values() if row is not None and row.steps is not None]
+    others = [row for row in rows if row.events != shown.events]
+    others = [row for row in others if not _takes(finding, shown, rules_of(finding, row.release))]
+    for events in dict.fromkeys(row.events for row in others):
+        those = [row for row in others if row.events == events]
+        yield those[-1], [row.release for row in those]
+
+
+def _takes(finding: Finding, shown: Evidence, rules: str) -> bool:
+    """Whether a rule set takes the steps of a trace, to the same end."""
+    try:
+        retraced(finding, shown, search.subject_of(finding, rules))
+    except LookupError:
+        return False
+    return True
 
 
 def _searched(finding: Finding, shown: Evidence) -> str:
@@ -335,9 +383,7 @@ def taken_by_release(finding: Finding, shown: Evidence) -> str:
     release = f"kafka-{shown.release}"
     if rules_of(finding, shown.release) == release:
         return ""
-    try:
-        retraced(finding, shown, search.subject_of(finding, release))
-    except LookupError:
+    if not _takes(finding, shown, release):
         return f"{shown.release} as it is does not take these steps: {finding.hidden}"
     return f"The rules of {shown.release} as they are take the same steps to the same end."
 
@@ -371,7 +417,7 @@ def _committed(before: Any, after: Any) -> str:
     if not hasattr(after, "committed"):
         return ""
     told = ["is committed"] * (after.committed.end() > before.committed.end())
-    told += ["has all that acks=all waits for"] * (after.acknowledged > before.acknowledged)
+    told += ["is acknowledged"] * (after.acknowledged > before.acknowledged)
     return f" The record {' and '.join(told)}." if told else ""
 
 
@@ -410,11 +456,9 @@ def _told(when: str, state: Any, disks: bool) -> str:
         online = "; ".join(f"of broker {broker} {_dirs(dirs)}" for broker, dirs in enumerate(one.online_dirs))
         told += f" Online, as the controller knows: {online}."
     if hasattr(state, "committed"):
-        ends = (
-            f"of broker {number} {one.log.end()} and {one.high_watermark}" for number, one in enumerate(state.brokers)
-        )
-        told += f" Log end and high watermark: {'; '.join(ends)}. Records that were committed: {state.committed.end()},"
-        told += f" of them as acks=all waits for: {state.acknowledged}."
+        for number, broker in enumerate(state.brokers):
+            told += f" Broker {number} has log end {broker.log.end()}, high watermark {broker.high_watermark}."
+        told += f" Records committed: {state.committed.end()}, acknowledged with acks=all: {state.acknowledged}."
     return told + "".join(f" {_disks(*numbered)}" for numbered in enumerate(getattr(state, "hosts", ())))
 
 

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from kraftcheck.ci.systems.changed import ChangedSystem, kafka
     from kraftcheck.ci.terminal.refusal import Refusal
     from kraftcheck.model.language.anynumber import keys, map_below, numbers_below, set_below, word_below
-    from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-    from kraftcheck.model.language.brokersets import BrokerSet as IntSet
-    from kraftcheck.model.language.brokersets import BrokerSet as Set
+    from kraftcheck.model.language.brokersets import BrokerSet, IntSet, Replicas
+    from kraftcheck.model.language.brokersets import IntSet as Set
     from kraftcheck.model.language.brokersets import Replicas as Sequence
     from kraftcheck.model.language.collections import Bag, Map, SetOf, equal, maximum, minimum
     from kraftcheck.model.language.layout import Enum, all_where, ints, subset_of, truth
@@ -65,7 +64,7 @@ _PLACES = {
     "kraftcheck.ci.systems.changed": ("ChangedSystem", "kafka"),
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
     "kraftcheck.model.language.anynumber": ("keys", "map_below", "numbers_below", "set_below", "word_below"),
-    "kraftcheck.model.language.brokersets": ("BrokerSet", "Replicas"),
+    "kraftcheck.model.language.brokersets": ("BrokerSet", "IntSet", "Replicas"),
     "kraftcheck.model.language.collections": ("Bag", "Map", "SetOf", "equal", "maximum", "minimum"),
     "kraftcheck.model.language.layout": ("Enum", "all_where", "ints", "subset_of", "truth"),
     "kraftcheck.model.language.places": ("Queue", "count", "each", "get", "put", "some"),
@@ -107,7 +106,7 @@ _PLACES = {
 _HOMES = {name: (place, name) for place, names in _PLACES.items() for name in names}
 _HOMES |= {
     alias: ("kraftcheck.model.language.brokersets", name)
-    for alias, name in (("IntSet", "BrokerSet"), ("Set", "BrokerSet"), ("Sequence", "Replicas"))
+    for alias, name in (("Set", "IntSet"), ("Sequence", "Replicas"))
 }
 """Names for systems that have nothing to do with brokers."""
 

@@ -78,6 +78,7 @@ class States:
         Raises:
             Refusal: as `arrow`, and without pandas, which comes with `kraftcheck[notebook]`.
         """
+        _extra("pandas", "notebook")  # before the table is made
         return frame_of(self.arrow())
 
 

@@ -28,7 +28,7 @@ from kraftcheck.ci.systems.overrides import (
 from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.collections import equal
 from kraftcheck.model.language.layout import DOMAINS, Described, DomainError, Layout, LayoutError, leaves
-from kraftcheck.model.language.symbolic import described, record_fields
+from kraftcheck.model.language.symbolic import described, record_fields, with_article
 from kraftcheck.model.language.system import ANY, Action, Fairness, Outcome, Property, Setting, Step, System, conjuncts
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
@@ -511,7 +511,7 @@ def check_kind(place: str, given: Iterable[Any], kind: type) -> None:
     """Refuse what is of another kind; raises ChangeError."""
     for one in given:
         if not isinstance(one, kind):
-            what = f"a {type(one).__name__}" if attrs.has(type(one)) else described(one)
+            what = with_article(type(one).__name__) if attrs.has(type(one)) else described(one)
             raise ChangeError(f"{place}: {what} is no kraftcheck.{kind.__name__}; give one")
 
 

@@ -24,7 +24,7 @@ from kraftcheck import model
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.symbolic import place_of
+from kraftcheck.model.language.symbolic import place_of, with_article
 from kraftcheck.model.language.system import LIVENESS, Property, ScopeError, Setting, System
 from kraftcheck.model.language.words import Rule, RuleError, rules_of
 from kraftcheck.model.nearest import nearest
@@ -63,7 +63,7 @@ def find_system(name: str | System) -> System:
     found = getattr(module, attribute)
     if not isinstance(found, System):
         given = f"; give a name to one that it gives, SYSTEM = {attribute}(...)" * inspect.isfunction(found)
-        raise Refusal(f"{name} is a {type(found).__name__}, not a kraftcheck.System{given}")
+        raise Refusal(f"{name} is {with_article(type(found).__name__)}, not a kraftcheck.System{given}")
     return found
 
 

@@ -1,8 +1,8 @@
-"""Broker sets of fixed shape: the bit mask and the ordered slots.
+"""Sets of fixed shape: the bit mask and the ordered slots.
 
 Two families of collections answer to the interface `Brokers`:
 
-* `BrokerSet` (a bit mask), `Replicas` (ordered fixed slots) and `AtMostOne`
+* `IntSet` (a bit mask), `Replicas` (ordered fixed slots) and `AtMostOne`
   (see `kraftcheck.model.language.idlists`) have a fixed shape and may be symbolic. Explored
   systems use them.
 * `IdList` (see `kraftcheck.model.language.idlists`) keeps order, as Kafka's lists do; it is
@@ -72,7 +72,7 @@ class Brokers(Protocol):
 def mask_of(other: Brokers) -> Word:
     """The members of a collection of fixed shape, or the numbers of a range such as a map's keys, as a bit mask."""
     if isinstance(other, range):
-        return BrokerSet.of(other).mask
+        return IntSet.of(other).mask
     mask: Word | None = getattr(other, "mask", None)
     if mask is None:
         if isinstance(other, int | Term):
@@ -82,17 +82,17 @@ def mask_of(other: Brokers) -> Word:
 
 
 @frozen
-class BrokerSet(Untold):
-    """A set of brokers 0..61 as a bit mask.
+class IntSet(Untold):
+    """A set of numbers 0..61 as a bit mask; of brokers where Kafka is modelled.
 
-    >>> BrokerSet.of([0, 2]).has(2), BrokerSet.of([0, 2]).size()
+    >>> IntSet.of([0, 2]).has(2), IntSet.of([0, 2]).size()
     (True, 2)
     """
 
     mask: Word = 0
 
     @classmethod
-    def of(cls, ids: Iterable[int] = ()) -> BrokerSet:
+    def of(cls, ids: Iterable[int] = ()) -> IntSet:
         """The set of these ids, none by default; raises ValueError for one that no mask holds."""
         mask = 0
         for b in ids:
@@ -101,14 +101,14 @@ class BrokerSet(Untold):
 
     def __eq__(self, other: object) -> Truth:  # type: ignore[override]
         """Whether another set has the same members; what is no set of this class is another thing."""
-        return self.mask == other.mask if isinstance(other, BrokerSet) else NotImplemented
+        return self.mask == other.mask if isinstance(other, IntSet) else NotImplemented
 
     def __ne__(self, other: object) -> Truth:  # type: ignore[override]
         """Whether another set has other members."""
-        return self.mask != other.mask if isinstance(other, BrokerSet) else NotImplemented
+        return self.mask != other.mask if isinstance(other, IntSet) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((BrokerSet, self.mask))
+        return hash((IntSet, self.mask))
 
     def __iter__(self) -> Iterator[int]:
         """The members in ascending order; concrete masks only."""
@@ -124,27 +124,27 @@ class BrokerSet(Untold):
         check_place(broker)
         return apply("member", self.mask, broker)
 
-    def minus(self, other: Brokers) -> BrokerSet:
+    def minus(self, other: Brokers) -> IntSet:
         """See `Brokers.minus`."""
-        return BrokerSet(apply("bclear", self.mask, mask_of(other)))
+        return IntSet(apply("bclear", self.mask, mask_of(other)))
 
-    def keep(self, other: Brokers) -> BrokerSet:
+    def keep(self, other: Brokers) -> IntSet:
         """See `Brokers.keep`."""
-        return BrokerSet(self.mask & mask_of(other))
+        return IntSet(self.mask & mask_of(other))
 
-    def plus(self, other: Brokers) -> BrokerSet:
+    def plus(self, other: Brokers) -> IntSet:
         """See `Brokers.plus`."""
-        return BrokerSet(self.mask | mask_of(other))
+        return IntSet(self.mask | mask_of(other))
 
-    def just(self, broker: Word) -> BrokerSet:
+    def just(self, broker: Word) -> IntSet:
         """See `Brokers.just`; NO_LEADER gives the empty set; raises ValueError for one that no mask holds."""
-        return BrokerSet(apply("single", bit_of(broker)))
+        return IntSet(apply("single", bit_of(broker)))
 
-    def none(self) -> BrokerSet:
+    def none(self) -> IntSet:
         """See `Brokers.none`."""
-        return BrokerSet(0)
+        return IntSet(0)
 
-    def ascending(self) -> BrokerSet:
+    def ascending(self) -> IntSet:
         """See `Brokers.ascending`: a set has no other order."""
         return self
 
@@ -171,6 +171,9 @@ class BrokerSet(Untold):
     def first_in(self, wanted: Brokers) -> Word:
         """See `Brokers.first_in`."""
         return self.keep(wanted).first()
+
+
+BrokerSet = IntSet  # where the numbers are brokers
 
 
 @frozen

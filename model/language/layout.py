@@ -190,7 +190,7 @@ def endless(lo: int, hi: int, *, truths: bool = False) -> Any:
 
 
 def subset_of(count: int, *, cap: str = "") -> Any:
-    """The domain of the mask of a `BrokerSet` over brokers 0..count-1; `cap` as in `Range`.
+    """The domain of the mask of an `IntSet` over numbers 0..count-1; `cap` as in `Range`.
 
     Raises:
         LayoutError: for more brokers than a mask has bits for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import sys
 from collections.abc import Callable, Mapping
@@ -51,9 +52,9 @@ def of_one_kind(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     def method(self: Any, other: Any) -> Any:
         answer = compare(self, other)
         if answer is NotImplemented and not _is_of_kraftcheck(_asking()):
-            kind = type(self).__name__
-            raise UntraceableRule(f"{place()}: a {kind} is compared with {described(other)}, which it never equals, "
-                                  f"whatever it holds; make that a {kind}, too")  # fmt: skip
+            kind = with_article(type(self).__name__)
+            raise UntraceableRule(f"{place()}: {kind} is compared with {described(other)}, which it never equals, "
+                                  f"whatever it holds; make that {kind}, too")  # fmt: skip
         return answer
 
     return method
@@ -79,8 +80,8 @@ class Untold:
     def __bool__(self) -> NoReturn:
         """Refuse to be a condition."""
         asked = "its `present`" if hasattr(type(self), "or_else") else "its is_empty(), or count(), size() or has()"
-        raise UntraceableRule(f"{place()}: a {type(self).__name__} was used as a condition (if, and, or, not, bool()), "
-                              f"and has no truth; use {asked}")  # fmt: skip
+        raise UntraceableRule(f"{place()}: {with_article(type(self).__name__)} was used as a condition (if, and, or, "
+                              f"not, bool()), and has no truth; use {asked}")  # fmt: skip
 
 
 class AnyOf:
@@ -198,20 +199,20 @@ class Symbolic:
     __int__ = __float__ = __complex__ = __trunc__ = _refusing("a number", "arithmetic and comparisons on words")
     __index__ = _refusing("an index, an end of a range or a shift count", _PLACE)
     __iter__ = __reversed__ = __len__ = __getitem__ = _refusing("a collection", "a loop over the fixed slots")
-    __contains__ = _refusing("a collection", "BrokerSet.has()")
+    __contains__ = _refusing("a collection", "has() of a set")
     __hash__ = _refusing("a key (a member of a set, a key of a dict, an argument of a cached function)", _KEY)
     __eq__ = _refusing("one side of a comparison", "comparisons of words")
     __repr__ = __str__ = __format__ = __bytes__ = _refusing("text (str, repr, format, an f-string)", _TEXT)
     __reduce_ex__ = _refusing("something to pickle", _TEXT)
     __round__ = __floor__ = __ceil__ = __pos__ = _refusing("a number", _ARITHMETIC)
     __neg__ = __abs__ = _refusing("a number", "the words that it holds")
-    __invert__ = _refusing("an inverted number", "negate() of a truth, BrokerSet.minus() of a set")
+    __invert__ = _refusing("an inverted number", "negate() of a truth, minus() of a set")
     __mul__ = __rmul__ = _refusing("a factor", "the words that it holds")
     __matmul__ = __rmatmul__ = __pow__ = __rpow__ = _refusing("a factor", _ARITHMETIC)
     __truediv__ = __rtruediv__ = __divmod__ = __rdivmod__ = _refusing("part of a division", "// and %")
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refusing("part of a division", "the words that it holds")
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refusing("part of a shift", "BrokerSet.just()")
-    __xor__ = __rxor__ = _refusing("part of an exclusive or", "!= of truths, BrokerSet.plus() and minus() of sets")
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refusing("part of a shift", "just() of a set")
+    __xor__ = __rxor__ = _refusing("part of an exclusive or", "!= of truths, plus() and minus() of sets")
 
     def __getattr__(self, name: str) -> Any:
         """Refuse what an int could answer (`bit_count`, `real`); a rule may not find out that this is none."""
@@ -268,9 +269,18 @@ def is_record(value: Any) -> bool:
     return not isinstance(value, Symbolic) and record_fields(type(value)) is not None
 
 
+def with_article(noun: str) -> str:
+    """A noun, such as the name of a class, after its article.
+
+    >>> with_article("Queue"), with_article("IntSet")
+    ('a Queue', 'an IntSet')
+    """
+    return f"{'an' if noun[0] in 'AEIOUaeiou' else 'a'} {noun}"
+
+
 def brief(value: Any) -> str:
     """A value as messages show it; of a record, whose fields may be many, its class."""
-    return f"a {type(value).__name__}" if is_record(value) else described(value)
+    return with_article(type(value).__name__) if is_record(value) else described(value)
 
 
 @define
@@ -369,14 +379,14 @@ def check_numbers(graph: Any, *words: Any) -> None:
 
 
 def check_place(value: Any) -> None:
-    """Refuse a truth, and a member of an Enum, as a place or as what a set of numbers has: it is what a map holds.
+    """Refuse a truth, and a member of an Enum, of Python's too, as a place or as a number of a set: a map holds such.
 
     Raises:
         UntraceableRule: with the line; TypeError where the value is no symbolic one.
     """
     if type(value) is int:
         return
-    kind = class_of(value)
+    kind = type(value) if isinstance(value, enum.Enum) else class_of(value)
     if kind is None and not isinstance(value, bool):
         return
     what = "a truth" if kind is None else f"a member of {kind.__name__}"

@@ -5,6 +5,7 @@ The graph's operators, and the implications of a claim.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol, Self, TypeAlias, cast, get_args, overload
 
@@ -386,7 +387,8 @@ class Term(Symbolic):
             return other
         if isinstance(other, int):
             return self.graph.constant(other)
-        raise self.graph.refusal(f"a symbolic word meets {type(other).__name__} {described(other)}; use words only")
+        mend = f"make {type(other).__name__} a kc.Enum" if isinstance(other, enum.Enum) else "use words only"
+        raise self.graph.refusal(f"a symbolic word meets {type(other).__name__} {described(other)}; {mend}")
 
 
 Word: TypeAlias = int | Term

@@ -19,6 +19,7 @@ from kraftcheck.model.language.symbolic import (
     named,
     place,
     record_fields,
+    with_article,
 )
 from kraftcheck.model.language.terms import (
     ENDLESS,
@@ -75,7 +76,9 @@ def _concrete_truth(value: Any) -> Any:
     if isinstance(value, int):
         return value
     if isinstance(value, Iterable):
-        raise TypeError(f"a {type(value).__name__} where one truth is expected; write all_of(*truths), any_of(*truths)")
+        raise TypeError(
+            f"{with_article(type(value).__name__)} where one truth is expected; write all_of(*truths), any_of(*truths)"
+        )
     mend = "; call it" if callable(value) else ""
     if is_record(value):
         mend = "; an action has two functions: its effect gives a state, and its guard a truth"
@@ -282,7 +285,7 @@ def readable(part: Any, attribute: Attribute[str], name: Any) -> None:
     """
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         at, what = place().rpartition("/")[2], type(part).__name__.lower()
-        raise RuleError(f"{at}: {name!r} is no {attribute.name} of {'an' if what[0] in 'aeiou' else 'a'} {what}; give "
+        raise RuleError(f"{at}: {name!r} is no {attribute.name} of {with_article(what)}; give "
                         "one of characters that show")  # fmt: skip
 
 

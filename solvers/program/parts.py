@@ -31,6 +31,7 @@ from kraftcheck.model.language.symbolic import (
     place_of,
     record_fields,
     variable,
+    with_article,
 )
 from kraftcheck.model.language.system import Action, Property, Setting, Step
 from kraftcheck.model.language.terms import Graph, Term, Truth
@@ -163,10 +164,10 @@ _OF_TYPE_ERRORS = {
     "has no len()": "use size() of a set, the field size of a Queue, or count()",
     "'Term' object is not callable": "a field is no function: leave the parentheses out",
     "'int' object is not callable": "a field is no function: leave the parentheses out",
-    "not supported between instances of 'BrokerSet'": "use within() of a set, and just(x) for the set of one number",
-    "for |: 'BrokerSet'": "use plus() of a set, and just(x) for the set of one number",
-    "for &: 'BrokerSet'": "use keep() of a set, and just(x) for the set of one number",
-    "for -: 'BrokerSet'": "use minus() of a set, and just(x) for the set of one number",
+    "not supported between instances of 'IntSet'": "use within() of a set, and just(x) for the set of one number",
+    "for |: 'IntSet'": "use plus() of a set, and just(x) for the set of one number",
+    "for &: 'IntSet'": "use keep() of a set, and just(x) for the set of one number",
+    "for -: 'IntSet'": "use minus() of a set, and just(x) for the set of one number",
     "() takes no arguments": "write @attrs.frozen above the class of a record",
     "argument: 'predicate'": "a property takes an id, a sentence and a predicate, and leads_to a premise before that",
     "object is not callable": "give a function, such as lambda s: True",
@@ -408,10 +409,11 @@ def check_frozen(what: str, value: Any) -> None:
     names = None if isinstance(value, Symbolic) else record_fields(type(value))
     if names is None:
         return
+    held = with_article(type(value).__name__)
     if not _is_frozen(type(value), names):
-        raise SystemFault(f"{what} has a {type(value).__name__}, which rules could change; make it attrs.frozen")
+        raise SystemFault(f"{what} has {held}, which rules could change; make it attrs.frozen")
     if type(value).__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
-        raise SystemFault(f"{what} has a {type(value).__name__}, which equals itself alone; leave out eq=False")
+        raise SystemFault(f"{what} has {held}, which equals itself alone; leave out eq=False")
     for name in names:
         check_frozen(what, getattr(value, name))
 
@@ -439,8 +441,8 @@ def same_classes(what: str, shape: Any, values: Sequence[Any], of: str = "the la
     for value in values:
         for ours, theirs in zip(expected, _classes(value), strict=False):
             if ours is not theirs:
-                where = f"where {of} has a {ours.__name__}; use one class"
-                raise SystemFault(f"{what} gave a {theirs.__name__} {where}")
+                where = f"where {of} has {with_article(ours.__name__)}; use one class"
+                raise SystemFault(f"{what} gave {with_article(theirs.__name__)} {where}")
 
 
 def _classes(value: Any) -> list[type]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -394,6 +395,7 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any, line: str) -> tu
         if not isinstance(value, int | Term) or truth != is_truth:
             expected = "a truth" if truth else "a word"
             mend = "; write IntSet(), or IntSet.of(...)" if isinstance(value, set | frozenset | dict) else ""
+            mend = f"; make {type(value).__name__} a kc.Enum" if isinstance(value, enum.Enum) else mend
             raise SystemFault(f"{what} set {path or 'the state'} to {described(value)}, not {expected}{mend}{line}")
         if reason := clash(enum_of(slot.domain), class_of(value)):
             raise SystemFault(f"{what} set {path or 'the state'} to another Enum: {reason}{line}")

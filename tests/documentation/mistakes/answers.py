@@ -20,7 +20,7 @@ def buy(s, buyer):
 def leave(s, buyer):
     s.banned.add(buyer)
     return s
-''', "hall.py:40: action leave, effect raised AttributeError: 'BrokerSet' object has no attribute 'add'; use "
+''', "hall.py:40: action leave, effect raised AttributeError: 'IntSet' object has no attribute 'add'; use "
      "plus(s.just(x))", '''
 def leave(s, buyer):
     return evolve(s, banned=s.banned.plus(s.banned.just(buyer)))
@@ -67,7 +67,7 @@ def may_buy(s, buyer):
     Mistake("A set for a truth", '''
 def may_buy(s, buyer):
     return kc.negate(s.banned)
-''', "hall.py:40: action buy, guard raised TypeError: a BrokerSet where one truth is expected; write all_of(*truths), "
+''', "hall.py:40: action buy, guard raised TypeError: an IntSet where one truth is expected; write all_of(*truths), "
      "any_of(*truths)", '''
 def may_buy(s, buyer):
     return s.banned.is_empty()

@@ -33,7 +33,7 @@ def may_buy(s, buyer):
     Mistake("A set as a condition", '''
 def may_buy(s, buyer):
     return kc.choose(not s.banned, s.free > 0, s.free > 1)
-''', "hall.py:40: a BrokerSet was used as a condition (if, and, or, not, bool()), and has no truth; use its "
+''', "hall.py:40: an IntSet was used as a condition (if, and, or, not, bool()), and has no truth; use its "
        "is_empty(), or count(), size() or has()", '''
 def may_buy(s, buyer):
     return kc.choose(s.banned.is_empty(), s.free > 0, s.free > 1)
@@ -57,8 +57,8 @@ def may_buy(s, buyer):
     Mistake("A Python set beside a set", '''
 def may_buy(s, buyer):
     return kc.choose(s.banned == {0, 1}, False, s.free > 0)
-''', "hall.py:40: a BrokerSet is compared with {0, 1}, which it never equals, whatever it holds; make that a "
-       "BrokerSet, too", '''
+''', "hall.py:40: an IntSet is compared with {0, 1}, which it never equals, whatever it holds; make that an "
+       "IntSet, too", '''
 def may_buy(s, buyer):
     return kc.choose(s.banned == kc.IntSet.of([0, 1]), False, s.free > 0)
 '''),
@@ -93,7 +93,7 @@ def may_buy(s, buyer):
     Mistake("`in` a set", '''
 def may_buy(s, buyer):
     return buyer in s.banned
-''', "hall.py:40: action buy, guard raised TypeError: argument of type 'BrokerSet' is not iterable; use has() of a "
+''', "hall.py:40: action buy, guard raised TypeError: argument of type 'IntSet' is not iterable; use has() of a "
      "set, or some() of a tuple", '''
 def may_buy(s, buyer):
     return s.banned.has(buyer)
@@ -101,7 +101,7 @@ def may_buy(s, buyer):
     Mistake("`len` of a set", '''
 def may_buy(s, buyer):
     return len(s.banned) < 2
-''', "hall.py:40: action buy, guard raised TypeError: object of type 'BrokerSet' has no len(); use size() of a set, "
+''', "hall.py:40: action buy, guard raised TypeError: object of type 'IntSet' has no len(); use size() of a set, "
      "the field size of a Queue, or count()", '''
 def may_buy(s, buyer):
     return s.banned.size() < 2

@@ -161,7 +161,7 @@ def test_slots_append_a_set_in_ascending_order() -> None:
 
 def test_families_do_not_mix() -> None:
     """A list and a mask in one question are a mistake of the caller, and an error."""
-    with pytest.raises(TypeError, match="an ordered list meets BrokerSet"):
+    with pytest.raises(TypeError, match="an ordered list meets IntSet"):
         IdList.of([1]).minus(BrokerSet.of([1]))
     with pytest.raises(TypeError, match="a set meets a value of type IdList"):
         BrokerSet.of([1]).plus(IdList.of([1]))

@@ -185,11 +185,11 @@ def test_no_collection_of_a_state_has_a_truth(name: str) -> None:
     few = Layout(system.layout(system.setting(rules=PRESETS["fixed"])))
     found = [part for state in states(few) for part in parts(state)]
     for part in found:
-        with pytest.raises(UntraceableRule, match=rf"^{__file__}:\d+: a {type(part).__name__} was used as a condition"):
+        with pytest.raises(UntraceableRule, match=rf"^{__file__}:\d+: an? {type(part).__name__} was used as a con"):
             bool(part)
         for other in ({0}, [0], (0,), 0, "", None):
             for compare in (lambda a, b: a == b, lambda a, b: a != b, lambda a, b: b == a):
-                with pytest.raises(UntraceableRule, match=rf"^{__file__}:\d+: a {type(part).__name__} is compared"):
+                with pytest.raises(UntraceableRule, match=rf"^{__file__}:\d+: an? {type(part).__name__} is compared"):
                     compare(part, other)
     assert found
 

@@ -23,6 +23,12 @@ class Phase(kc.Enum):
     DONE = enum.auto()
 
 
+class Plain(enum.Enum):
+    """Where one is, to Python alone."""
+
+    DONE = 1
+
+
 class Mood(kc.Enum):
     """How one is."""
 
@@ -301,6 +307,8 @@ PLACES: dict[str, Callable[[Any], Any]] = {
     "a set of one": lambda s: s.some.just(s.phase).size(),
     "a set of a constant": lambda s: kc.IntSet.of([Phase.DONE]).size(),
     "a constant": lambda s: kc.choose(s.some.has(Phase.DONE), 0, 1),
+    "a member of Python's Enum": lambda s: kc.put((1, 2), Plain.DONE, 0)[0],
+    "a member of Python's IntEnum": lambda s: kc.get((1, 2), enum.IntEnum("Number", {"DONE": 1}).DONE, otherwise=0),
     "in order": lambda s: kc.Sequence.of([0], 2).plus(s.some.just(s.phase)).size(),
     "values of a map": lambda s: kc.count((s.phase, s.phase), s.some.has),
     "a truth that is a place": lambda s: kc.get((1, 2), s.n == 1),

@@ -269,6 +269,7 @@ def prove(
     check_solver(solver, None, False)
     added = expressions_of(invariants, "", invariant)
     request = ProofRequest(system, scope, bounds_of(bounds), rules, added.invariants, names=added.names)
+    request.ask_a_number()
     chosen = request.subject()
     check_bounds(chosen.system, prove)
     if properties:

@@ -56,7 +56,7 @@ from kraftcheck.ci.terminal.files import check_results, check_writable, results,
 from kraftcheck.ci.terminal.interrupts import overdue, time_limit, within
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.system import spelled
+from kraftcheck.model.language.system import is_any, spelled
 from kraftcheck.solvers.certificates.certificate import certificate, definition, unnamed
 from kraftcheck.solvers.certificates.quantifiers import NotDefined
 from kraftcheck.solvers.exploration.explore import Exploration
@@ -241,8 +241,8 @@ def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: 
         except NotDefined as error:
             raise Refusal(f"no certificate for any number of this system: {error}; give a number for every bound, and "
                           "leave out --unbounded") from error  # fmt: skip
-    if subject.endless and bounded_only:
-        raise Refusal("--bmc, --k and --pdr need a number for every bound; leave out --unbounded")
+    if bounded_only and (subject.endless or any(map(is_any, subject.program.setting.bounds.values()))):
+        raise Refusal("--bmc, --k and --pdr need a number for every bound; leave out any, and --unbounded")
     if subject.endless and "bitwuzla" in solvers:
         raise Refusal("bitwuzla knows bit-vectors only, and what has no bound is an int; use Z3, and cvc5 as second")
 
@@ -440,6 +440,7 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     check_writable(flags["target"])
     flags["reports"].check(json=flags["target"])
     check_ready(flags["second"], {"--smt2": flags["smt2"], "--certificate": flags["certificate"]}, flags["target"])
+    request.ask_a_number()
     theory_ = buildable(request, flags["only"], for_lassos=flags["bmc"] is not None)
     check_switches(request.subject(), theory)
     if flags["against"] is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Mapping
 
@@ -64,6 +65,17 @@ class ProofRequest:
     def build(self) -> Theory:
         """The theory."""
         return traced(self.subject(), theory)
+
+    def ask_a_number(self) -> None:
+        """Ask the system for its parts with the largest number, before any: worker processes ask any first.
+
+        A system that keeps what it gave for another setting is another one there, which is told.
+        """
+        if self.of_any():
+            chosen = self.of_numbers(self._system(), {bound.name: bound.hi for bound in self.free()})
+            for part in (chosen.system.layout, chosen.system.initial, chosen.system.actions, chosen.system.properties):
+                with contextlib.suppress(Exception):  # the number that raises is named where numbers are compared
+                    part(chosen.setting)
 
     def compare(self) -> None:
         """Compare the rules of any number with those of each of few, but for those that are shipped.

@@ -346,10 +346,10 @@ class Definitions:
                 if name not in sizes:
                     self._digests[name] = "@" + digest(printed([name, *declared, self.next.get(name, "")], {}))
             for name, one in self.defined.items():
-                # what an action is made of has the same text where it is called a guard, and where a bound
-                kinds = [f":{self._kinds[part][0]}" for part in self.parts(name.removeprefix("action: "), *PARTS)]
-                of_action = kinds if self._kinds.get(name, ("",))[0] == "action" else []
-                said = [one.places(), one.sort, one.body, *of_action]
+                # what an action is made of has the same text whatever it is called: a guard, a bound, another guard
+                is_action = self._kinds.get(name, ("",))[0] == "action"
+                parts = self.parts(name.removeprefix("action: "), *PARTS) if is_action else []
+                said = [one.places(), one.sort, one.body, *(f":{part}" for part in parts)]
                 self._digests[name] = "@" + digest(printed(said, self._digests))
                 if name in self.sets:  # the size is declared after its set, and is asked for later still
                     size = [SIZE + name, *self.declared[SIZE + name], name]

@@ -553,12 +553,17 @@ class System:
         if len(declared) < len(self.bounds):
             names = [bound.name for bound in self.bounds]
             raise ScopeError(f"{self.name} has two bounds named {max(names, key=names.count)!r}; rename one")
-        values = {**self.scopes[name], **(overrides or {})}
+        preset = self.scopes[name]
+        values = {**preset, **(overrides or {})}
         for key, value in values.items():
             if key not in declared:
                 raise ScopeError(f"{self.name} has no bound {key!r}; {nearest(key, declared)}")
             if value < declared[key].lo:
                 raise ScopeError(f"{self.name}: {key} = {value} is out of range {declared[key].lo}..{declared[key].hi}")
+            if not declared[key].accepts(preset.get(key, declared[key].lo), proof=False):
+                beyond = f"{key} = {spelled(preset[key])}, but searches take {declared[key].range(proof=False)}"
+                raise ScopeError(f"{self.name}: scope {name} has {beyond}; give it one of these, and give what is "
+                                 f"only proven as --{key}")  # fmt: skip
         unused = freed(declared, values)
         for key in [key for key in overrides or {} if key in unused]:
             by = f"{declared[key].freed_by} = {spelled(values[declared[key].freed_by])}"

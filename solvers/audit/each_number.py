@@ -208,6 +208,7 @@ class _Number:
     def of(cls, of_any: _AnyNumber, setting: Setting) -> _Number:
         """Ask the system for its parts with the number."""
         program, system = of_any.program, of_any.system
+        shape = system.layout(program.setting)  # before what the number has: a layout may set what rules read
         states = given_states(system, setting)
         ours = {one.name: one for one in system.actions(program.setting)}
         theirs = {one.name: one for one in ask("actions", lambda: tuple(system.actions(setting)))}
@@ -216,7 +217,6 @@ class _Number:
             layout = Layout(ask("layout", lambda: system.layout(setting)), packed=False)
         except NoStateError:
             layout = None
-        shape = system.layout(program.setting)
         swapped = evolve(
             system, layout=lambda _: shape,
             actions=[_with_values(their, our) for our, their in both.values()] + [

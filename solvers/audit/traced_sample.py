@@ -21,7 +21,7 @@ from typing import Any
 from attrs import define, field
 
 from kraftcheck.model.language.anynumber import Family
-from kraftcheck.model.language.layout import Counter, Endless, NoStateError, leaves, rebuild
+from kraftcheck.model.language.layout import Counter, Endless, LayoutError, NoStateError, leaves, rebuild
 from kraftcheck.model.language.symbolic import of_one_kind
 from kraftcheck.model.language.system import UNNAMED, Action, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph, Term
@@ -299,18 +299,21 @@ class _StateComparison:
         return answer
 
     def _instances(self, kind: Kind) -> Iterator[Mapping[str, Any]]:
-        """Some argument values of an action; those of a family that is not listed are left out."""
-        parameters = self._of.action(kind.action).parameters
+        """Some argument values of an action; none where a family has no end."""
+        try:
+            listed = {name: values[:] for name, values in self._of.action(kind.action).parameters.items()}
+        except LayoutError:
+            return
         if kind.instances:
             rows = {_draw(self._number, place) % len(kind.instances) for place in range(ROWS)}
             yield from (kind.instances[row] for row in sorted(rows))
-        elif not any(isinstance(values, Family) for values in parameters.values()):
-            ends = ([*values[:1], *values[-1:]] for values in parameters.values())
+        else:
+            ends = ([*values[:1], *values[-1:]] for values in listed.values())
             for row in itertools.islice(itertools.product(*ends), ROWS):
-                yield dict(zip(parameters, row, strict=True))
-        if parameters and not any(isinstance(values, Family) or not values for values in parameters.values()):
-            first = {name: values[0] for name, values in parameters.items()}
-            each = [{**first, name: value} for name, values in parameters.items() for value in values]
+                yield dict(zip(listed, row, strict=True))
+        if listed and all(listed.values()):
+            first = {name: values[0] for name, values in listed.items()}
+            each = [{**first, name: value} for name, values in listed.items() for value in values]
             for place in range(self._number * EACH, self._number * EACH + min(EACH, len(each))):
                 yield each[place % len(each)]
             among = (one for one in each if any(leaf in self._named for _, leaf in leaves((*one.values(),))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import kraftcheck as kc
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.prove import test_certificates
 from tests.engine_mutants.mutant import Killer, Mutant
@@ -9,7 +10,7 @@ from tests.model.language.words import test_words
 from tests.properties import test_broken_proofs
 from tests.random_collections import test_random_collections
 from tests.solvers.audit import test_each_number
-from tests.solvers.smt import test_induction, test_rounds, test_session
+from tests.solvers.smt import test_any_systems, test_induction, test_rounds, test_session
 from tests.solvers.smt.reading import test_quantified, test_steps_of_few, test_z3reader
 from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes
 from tests.solvers.smt.runs import test_bounded
@@ -70,6 +71,9 @@ MUTANTS = (
     Mutant("any-number-freed-uncompared", "What a bound says that any frees is not asked of the numbers.",
            f"{EACH_NUMBER}:check_each", "if bound.freed_by in names", "if not bound.name",
            Killer(test_each_number.test_each_value_of_a_bound_that_any_frees_is_compared)),
+    Mutant("scopes-of-any", "A scope may have a number that only proofs take, which no search is compared with.",
+           "model.language.system:System.unlimited_setting", "lo), proof=False)", "lo), proof=True)",
+           Killer(test_any_systems.test_a_scope_has_numbers_that_searches_take, (kc.ANY,))),
     Mutant("any-number-beginnings-uncompared", "A number may begin where no number begins.",
            f"{EACH_NUMBER}:_Number.check", "for state in self.states:", "for state in self.states[:0]:",
            Killer(test_each_number.test_a_number_that_no_search_takes_is_one_of_any)),

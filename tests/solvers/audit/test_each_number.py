@@ -14,6 +14,7 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.anynumber import Family, numbers
 from kraftcheck.model.language.system import ANY, Bound
+from tests.shared.commands import kraftcheck
 
 
 @frozen
@@ -301,6 +302,72 @@ def test_each_value_of_a_bound_that_any_frees_is_compared() -> None:
     assert kc.explore(made, n=9, m=3, cache=False, threads=1).refuted
     with pytest.raises(Refusal, match=r"action ask, guard is another with n 9, m 3 than with any number"):
         verdicts(made)
+
+
+@frozen
+class Asked:
+    """Who is asked."""
+
+    at: kc.Word
+
+
+_KEPT: dict[str, list[kc.Action]] = {}
+
+
+def _kept(b: kc.Setting) -> list[kc.Action]:
+    """The actions, made once for each scope, whatever the number is."""
+    if b.scope not in _KEPT:
+        who = range(2) if _is_in_no_table(b) else kc.numbers_below(b["n"])
+        _KEPT[b.scope] = [kc.Action("ask", lambda s, x: evolve(s, at=x), None, {"x": who})]
+    return _KEPT[b.scope]
+
+
+KEEPS = kc.System(
+    name="keeps", summary="Two are asked.", initial=[Asked(0)], actions=_kept,
+    bounds=[kc.Bound("n", 2, 12, "guests", takes_any=True)], scopes={"default": {"n": 2}},
+    layout=lambda b: Asked(kc.word_below(b["n"])), properties=[kc.always("two", "two are asked", lambda s: s.at < 2)],
+)  # fmt: skip
+
+
+def test_what_a_system_keeps_of_another_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker process asks any number first, the one that compares the largest: what is kept differs."""
+    monkeypatch.setattr(f"{__name__}._KEPT", {})
+    assert kc.explore(KEEPS, n=4, cache=False, threads=1).refuted
+    monkeypatch.setattr(f"{__name__}._KEPT", {})
+    answer = kraftcheck("prove", f"{__name__}:KEEPS", "--n", "any", "--workers", "2")
+    assert "a worker process made another system of the same module" in answer.refusal()
+
+
+@pytest.mark.parametrize("flags", [("--k", "1"), ("--pdr",), ("--bmc", "2")])
+def test_runs_of_few_steps_take_numbers(flags: tuple[str, ...]) -> None:
+    """They compare no number with any, and so refuse a bound that is any, also where no field has a place for each."""
+    answer = kraftcheck("prove", f"{__name__}:KEEPS", "--n", "any", *flags)
+    assert answer.refusal().startswith("--bmc, --k and --pdr need a number for every bound")
+
+
+def test_a_global_that_the_layout_sets_is_of_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The layout of any number is asked before the parts of a number, so that rules read what the number has."""
+    kept = {"ninth": False}
+
+    def layout(b: kc.Setting) -> Desk:
+        kept["ninth"] = {range(9): True}.get(kc.numbers_below(b["n"]), False)
+        return Desk(kc.map_below(b["n"], kc.ints(0, 1)), kc.ints(0, 40, cap="the desk is long"))
+
+    def actions(b: kc.Setting) -> list[kc.Action]:
+        return [kc.Action("ask", lambda s, x: evolve(s, at=x), lambda s, x: kc.any_of(x != 8, kept["ninth"]), {
+            "x": kc.numbers_below(b["n"])})]  # fmt: skip
+
+    claim = [kc.always("claim", "the ninth is not asked", lambda s: s.at != 8)]
+    made = desk(**HONEST, layout=layout, actions=actions, properties=claim)
+    assert refused(made, "action ask, guard is another with n 9 than with any number")
+
+
+def test_a_family_lists_no_more_than_its_condition_says() -> None:
+    """Proofs know its condition, and searches go through its list."""
+    values = Family(kc.ints(0, 5), lambda x: x < 3, lambda: range(6))
+    action = kc.Action("ask", lambda s, x: evolve(s, at=x), None, {"x": values})
+    with pytest.raises(Refusal, match="action ask, argument x says 1 on ints and 0 when traced"):
+        kc.prove(desk(**HONEST, actions=[action]), n=2, search_states=0, cache=False)
 
 
 BEYOND: dict[str, tuple[Any, tuple[int, ...]]] = {

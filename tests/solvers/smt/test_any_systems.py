@@ -175,6 +175,15 @@ def test_any_is_refused_where_it_means_nothing_in_python() -> None:
         kc.prove(lease(), brokers="many")
 
 
+@pytest.mark.parametrize("value", [kc.ANY, 6])
+def test_a_scope_has_numbers_that_searches_take(value: int) -> None:
+    """A scope with a number that only proofs take is refused by every engine, for none would search it beside."""
+    system = evolve(LEASE, scopes={"all": {"brokers": value}})
+    for asked in (kc.prove, kc.explore):
+        with pytest.raises(kc.Refusal, match=r"scope all has brokers = (any|6), but searches take 2\.\.5"):
+            asked(system)
+
+
 @frozen
 class Tanks:
     """A level for each tank."""

@@ -241,6 +241,8 @@ def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: 
         except NotDefined as error:
             raise Refusal(f"no certificate for any number of this system: {error}; give a number for every bound, and "
                           "leave out --unbounded") from error  # fmt: skip
+    if bounded_only and not subject.program.kinds:
+        raise Refusal("--bmc, --k and --pdr need an action, and the system has none; leave them out")
     if bounded_only and (subject.endless or any(map(is_any, subject.program.setting.bounds.values()))):
         raise Refusal("--bmc, --k and --pdr need a number for every bound; leave out any, and --unbounded")
     if subject.endless and "bitwuzla" in solvers:

@@ -7,9 +7,11 @@ of any as well.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType, MethodType
 from typing import Any
@@ -35,6 +37,7 @@ from kraftcheck.model.language.symbolic import UntraceableRule, record_fields
 from kraftcheck.model.language.system import Action, Bound, Setting, System, exceeding, freed, is_any
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.audit.numbers import MOST_VALUES, OfNumber, is_of_kafka, matched
+from kraftcheck.solvers.audit.ways import is_of_rules
 from kraftcheck.solvers.program.fingerprint import meanings
 from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask, line_of, same_classes
 from kraftcheck.solvers.program.program import Program
@@ -108,8 +111,11 @@ def _check_added(made: Made, system: System, program: Program, numbers: Iterable
     begins: Any = None
     for taken in numbers:
         try:
-            theirs = ask("a part", lambda taken=taken: _named(system, taken))  # type: ignore[misc]
-            state = next(iter(given_states(system, taken)), None)
+            with _globals_kept(taken):
+                theirs = ask("a part", lambda taken=taken: _named(system, taken))  # type: ignore[misc]
+                state = next(iter(given_states(system, taken)), None)
+        except GlobalSet:
+            raise
         except SystemFault:  # nor these: it would raise the same
             continue
         mixed = {name: theirs.get(name, one) if name not in shipped else one for name, one in ours.items()}
@@ -183,6 +189,29 @@ def _with(system: System, setting: Setting, numbers: Mapping[str, int]) -> Setti
     return evolve(setting, bounds=bounds, freed=freed({bound.name: bound for bound in system.bounds}, bounds))
 
 
+class GlobalSet(SystemFault):
+    """A part of a system that sets a name of a module when it is asked for, which rules of any number then read."""
+
+
+@contextlib.contextmanager
+def _globals_kept(setting: Setting) -> Iterator[None]:
+    """Refuse parts that set a name of a module anew; raises GlobalSet, naming it."""
+    before = _globals()
+    yield
+    for (module, name), value in _globals().items():
+        if value is not before.get((module, name), value):
+            raise GlobalSet(f"{module}: {name} is set anew where the system is asked for its parts with "
+                            f"{setting.text()}, so rules may read what it is of another number; let these depend on "
+                            "the setting alone")  # fmt: skip
+
+
+def _globals() -> dict[tuple[str, str], Any]:
+    """What the names of the modules of users stand for."""
+    files = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
+    own = [name for name, file in files.items() if file and "site-packages" not in file and is_of_rules(file)]
+    return {(module, name): value for module in own for name, value in vars(sys.modules[module]).items()}
+
+
 @frozen
 class _AnyNumber:
     """A system of any number, as it is compared with each."""
@@ -209,12 +238,14 @@ class _Number:
         """Ask the system for its parts with the number."""
         program, system = of_any.program, of_any.system
         shape = system.layout(program.setting)  # before what the number has: a layout may set what rules read
-        states = given_states(system, setting)
         ours = {one.name: one for one in system.actions(program.setting)}
-        theirs = {one.name: one for one in ask("actions", lambda: tuple(system.actions(setting)))}
+        with _globals_kept(setting):
+            states = given_states(system, setting)
+            theirs = {one.name: one for one in ask("actions", lambda: tuple(system.actions(setting)))}
         both = {name: (ours[name], theirs[name]) for name in ours if name in theirs}
         try:
-            layout = Layout(ask("layout", lambda: system.layout(setting)), packed=False)
+            with _globals_kept(setting):
+                layout = Layout(ask("layout", lambda: system.layout(setting)), packed=False)
         except NoStateError:
             layout = None
         swapped = evolve(

@@ -39,7 +39,7 @@ FARTHEST = 8
 
 
 MOST_VALUES = 100  # values of bounds that bound nothing: with each the system must be the same
-MOST_TOGETHER = 16  # of several such bounds together, each of which is asked; else each bound is alone
+MOST_TOGETHER = 16  # of several such bounds of Kafka's systems together; beyond, each bound is asked alone
 
 
 class OtherFields(SystemFault):
@@ -63,7 +63,11 @@ def check_freed(made: Callable[[Setting], Program], system: System, setting: Set
             raise SystemFault(f"{bound.name} is any with {bound.freed_by}, and takes {count:,} values, with each of "
                               f"which the system must be the same; let it take at most {MOST_VALUES}")  # fmt: skip
     asked = [{bound.name: value} for bound in free for value in range(bound.lo, bound.hi + 1)]
-    if math.prod(bound.hi - bound.lo + 1 for bound in free) <= MOST_TOGETHER:
+    together = math.prod(bound.hi - bound.lo + 1 for bound in free)
+    if system.plain is None and together > MOST_VALUES:
+        raise SystemFault(f"{' and '.join(setting.freed)} are any, and take {together:,} values together, with each of "
+                          f"which the system must be the same; let them take at most {MOST_VALUES}")  # fmt: skip
+    if together <= (MOST_VALUES if system.plain is None else MOST_TOGETHER):
         every = itertools.product(*(range(bound.lo, bound.hi + 1) for bound in free))
         asked = [dict(zip(setting.freed, values, strict=True)) for values in every]
     for values in asked if free else ():

@@ -168,7 +168,7 @@ def _is_a_rule(frame: FrameType) -> bool:
     module = sys.modules.get(frame.f_globals.get("__name__") or "")
     of_module = module is not None and vars(module) is frame.f_globals
     file, said = frame.f_code.co_filename, (getattr(module, "__file__", None) if of_module else None)
-    return _is_of_rules(said or file) or (not file.startswith("<") and _is_of_rules(file))
+    return is_of_rules(said or file) or (not file.startswith("<") and is_of_rules(file))
 
 
 def _is_made_equality(frame: FrameType) -> bool:
@@ -179,7 +179,8 @@ def _is_made_equality(frame: FrameType) -> bool:
 
 
 @functools.cache
-def _is_of_rules(file: str) -> bool:
+def is_of_rules(file: str) -> bool:
+    """Whether code is of who wrote the rules: no part of kraftcheck, of Python, or of a library that rules may call."""
     if file.startswith(("<attrs ", "<frozen ", *OWN)):
         return False
     installed = file.rpartition("site-packages/")[2]
@@ -189,7 +190,7 @@ def _is_of_rules(file: str) -> bool:
 @functools.cache
 def _is_of_library(file: str) -> bool:
     """Whether code is of a library that rules have no use for."""
-    if _is_of_rules(file) or file.startswith(("<", *OWN)) or "/attr" in file:
+    if is_of_rules(file) or file.startswith(("<", *OWN)) or "/attr" in file:
         return False
     return not file.removeprefix(_PYTHON + "/").startswith(_HARMLESS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -156,6 +156,12 @@ def outside_text(outside: int) -> str:
     return f"{states} outside within=: judged, and not followed"
 
 
+TAKEN: Mapping[str, Collection[str]] = {
+    "fairness": LIVENESS, "initially": ("step",), "when": ("recovers", *LIVENESS), "by": ("recovers",)
+}  # fmt: skip
+"""The kinds of properties that take what no engine asks of the others."""
+
+
 def live_claims(
     truths: Truths, system: System, setting: Setting, properties: Sequence[Property], state: Any, kinds: Sequence[Kind]
 ) -> LivenessClaims:
@@ -169,8 +175,9 @@ def live_claims(
     _check("the system", shared, parameters)
     for claim in properties:
         _check(f"property {claim.id}", claim.fairness, parameters)
-        if claim.fairness and claim.kind not in LIVENESS:
-            raise SystemFault(f"property {claim.id}: a property of kind {claim.kind} takes no fairness")
+        for name, takes in TAKEN.items():
+            if getattr(claim, name) and claim.kind not in takes:
+                raise SystemFault(f"property {claim.id}: a property of kind {claim.kind} takes no {name}")
     live = [claim for claim in properties if claim.kind in LIVENESS]
     collected: list[FairConstraint] = []
     common = _collect(truths, shared, parameters, state, kinds, collected) if live else ()

@@ -9,7 +9,7 @@ from tests.engine_mutants.mutant import Killer, Mutant
 from tests.model.language.words import test_words
 from tests.properties import test_broken_proofs
 from tests.random_collections import test_random_collections
-from tests.solvers.audit import test_each_number
+from tests.solvers.audit import test_each_number, test_numbers
 from tests.solvers.smt import test_any_systems, test_induction, test_rounds, test_session
 from tests.solvers.smt.reading import test_quantified, test_steps_of_few, test_z3reader
 from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes
@@ -74,6 +74,9 @@ MUTANTS = (
     Mutant("scopes-of-any", "A scope may have a number that only proofs take, which no search is compared with.",
            "model.language.system:System.unlimited_setting", "lo), proof=False)", "lo), proof=True)",
            Killer(test_any_systems.test_a_scope_has_numbers_that_searches_take, (kc.ANY,))),
+    Mutant("globals-set", "A part may set what rules of any number read as it is with another number.",
+           f"{EACH_NUMBER}:_globals_kept", "in _globals().items()", "in {}.items()",
+           Killer(test_numbers.test_a_part_that_sets_a_global_is_refused)),
     Mutant("any-number-beginnings-uncompared", "A number may begin where no number begins.",
            f"{EACH_NUMBER}:_Number.check", "for state in self.states:", "for state in self.states[:0]:",
            Killer(test_each_number.test_a_number_that_no_search_takes_is_one_of_any)),

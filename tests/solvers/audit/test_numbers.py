@@ -239,6 +239,40 @@ def test_a_bound_that_is_any_takes_no_more_values_than_are_compared() -> None:
     assert kc.prove(tank(bounds=bounds), search_states=0, cache=False).rows
 
 
+@pytest.mark.parametrize(("most", "said"), [(11, "with limit 7, more 5 the system is not the same"),
+                                            (12, "take 108 values together, with each of .* at most 100")])  # fmt: skip
+def test_bounds_that_one_frees_are_compared_together(most: int, said: str) -> None:
+    """A rule may be another with one value of each; where these are too many to be asked together, it is refused."""
+    bounds = [kc.Bound("limit", 1, 9, "room", freed_by="unbounded"), *tank().bounds[1:],
+              kc.Bound("more", 1, most, "beside it", freed_by="unbounded")]  # fmt: skip
+
+    def actions(b: Any) -> list[kc.Action]:
+        both = (b["limit"], b["more"]) != (7, 5)
+        return [kc.Action("fill", lambda s: (s[0] + 1,), lambda s: kc.any_of(both, s[0] < 2))]
+
+    made = tank(bounds=bounds, actions=actions, scopes={"default": {"limit": 2, "more": 1}})
+    with pytest.raises(Refusal, match=said):
+        kc.prove(made, search_states=0, cache=False, unbounded=1)
+
+
+_SIX = False
+
+
+def test_a_part_that_sets_a_global_is_refused() -> None:
+    """Rules that read it are compared with what it is of another number."""
+
+    def layout(b: Any) -> Some:
+        global _SIX
+        _SIX = {range(6): True}.get(kc.numbers_below(b["n"]), False)
+        return system().layout(b)
+
+    made = system(layout=layout, initial=[kc.all_where(lambda s: {**nobody(s), "six": kc.negate(_SIX)})])
+    with pytest.raises(
+        Refusal, match=r"test_numbers: _SIX is set anew where the system is asked for its parts with n 6"
+    ):
+        prove(made)
+
+
 def test_what_counts_with_no_bound_that_is_any_is_proven() -> None:
     """The tank holds with the limit, and without it."""
     assert kc.prove(tank(), cache=False, unbounded=1).exit_code == 0

@@ -207,6 +207,14 @@ def test_fairness_belongs_to_liveness() -> None:
         validate([eventually("bell", "x", lambda s: s.rung)], ())
 
 
+@pytest.mark.parametrize("name", ["initially", "when", "by"])
+def test_a_property_takes_what_its_kind_is_asked_for(name: str) -> None:
+    """What no engine asks of an invariant is refused, for who wrote it takes it for judged."""
+    claim = evolve(LIFT.properties(LIFT.setting())[0], **{name: {"up": {}} if name == "by" else lambda s: s.rung})
+    with pytest.raises(SystemFault, match=f"a property of kind always takes no {name}"):
+        trace(evolve(LIFT, properties=lambda _: [claim]), LIFT.setting())
+
+
 def test_fairness_changes_the_fingerprint() -> None:
     """Two systems that differ in fairness alone are two systems."""
     prints = {fingerprint(trace(LIFT, LIFT.setting(scope))) for scope in LIFT.scopes}

@@ -83,7 +83,8 @@ def test_the_last_step_is_shown_first(four: Page) -> None:
     ) == [
         "← back forward → step 4 of 4",
         "4 reassign(target=[1]) records 1, leader epoch bumps 1, partition epoch bumps 1, completed "
-        "fails: last-known-is-one-replica otherwise under fixed since step 4",
+        "fails: last-known-is-one-replica otherwise under fixed since step 4; "
+        "there: last-known-is-one-replica does not fail",
         "What changed replicas [0,1] → [1] directories 0:dir0 1:dir0 → 0:UNASSIGNED 1:dir0 last_known_elr [] → [-1]",
     ]
     expect(four.locator("#state tr", has_text="last_known_elr")).to_have_text("last_known_elr[-1]fixed: []")

@@ -183,13 +183,13 @@ def test_a_property_of_ones_own_is_asked_for_any_number(monkeypatch: pytest.Monk
 
 def test_a_change_that_changes_nothing_is_refused(tmp_path: Path) -> None:
     """A verdict about a rule that is as it was would be one about the shipped system: the command refuses it."""
-    (tmp_path / "mykip.py").write_text(
+    (tmp_path / "idlekip.py").write_text(
         "import kraftcheck as kc\n\n\ndef same(self, rules, rule):\n    return rule(self, rules)\n\n\n"
         f'KIP = kc.kafka("elections", base="fixed").override("{RULE}", same)\n'
     )
-    ran = kraftcheck("explore", f"{tmp_path}/mykip.py:KIP", "--scope", "tiny", "--quiet")
-    assert ran.refusal().startswith(f"mykip.py:4: in the place of {RULE} it changes nothing in ")
-    assert f"with {RULE} of mykip.py:4" in kraftcheck("list", f"{tmp_path}/mykip.py:KIP").out
+    ran = kraftcheck("explore", f"{tmp_path}/idlekip.py:KIP", "--scope", "tiny", "--quiet")
+    assert ran.refusal().startswith(f"idlekip.py:4: in the place of {RULE} it changes nothing in ")
+    assert f"with {RULE} of idlekip.py:4" in kraftcheck("list", f"{tmp_path}/idlekip.py:KIP").out
 
 
 def _now_and_then(self: Any, rules: Any, rule: Any) -> Any:

@@ -36,6 +36,8 @@ import java.util.stream.Stream;
  */
 public final class Links {
     private static final String OWN = "org/apache/kafka/";
+    /** A machine that does not have an annotation goes on without it. */
+    private static final String ANNOTATIONS = OWN + "common/annotation/";
 
     private final URLClassLoader loader;
     private final Map<Class<?>, Map<String, Member>> members = new HashMap<>();
@@ -142,7 +144,7 @@ public final class Links {
             return found;
         }
         for (String one : used.classes) {
-            if (one.startsWith(OWN)) {
+            if (one.startsWith(OWN) && !one.startsWith(ANNOTATIONS)) {
                 loaded(one, found);
             }
         }

@@ -53,7 +53,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 @pytest.mark.xdist_group("kafka")
 def test_what_a_registry_serves_is_asked(registry: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A next patch that is 4.4.0 again passes; a minor one that decides as 4.1.2 does ends the job with 23, named."""
+    """A next patch that is 4.4.0 again passes; a minor one that decides as 4.3.1 does ends the job with 23, named."""
     assert upcoming.main() == 0
     assert capsys.readouterr().out.endswith(": 0 served and not known, 0 decide otherwise\n")
     registry["4.4.1"] = "4.4.0"
@@ -61,7 +61,7 @@ def test_what_a_registry_serves_is_asked(registry: dict[str, str], capsys: pytes
     told = capsys.readouterr().out
     assert "Kafka 4.4.1, completed by 4.4.0" in told
     assert told.endswith("asked for 4.4.1, 4.5.0, 5.0.0: 1 served and not known, 0 decide otherwise\n")
-    registry["4.5.0"] = "4.1.2"
+    registry["4.5.0"] = "4.3.1"
     assert upcoming.main() == 23
     assert capsys.readouterr().out.endswith(": 2 served and not known, 1 decide otherwise\n")
 

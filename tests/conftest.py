@@ -1,7 +1,5 @@
 """What every test shares: a profile of Hypothesis, and one folder of compiled kernels outside the home directory."""
 
-from __future__ import annotations
-
 import gc
 import os
 import random

@@ -1,7 +1,5 @@
 """Toys whose mutants are known by hand, for `explain`; also `kraftcheck explain tests.gates:GATE`."""
 
-from __future__ import annotations
-
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.layout import Flag, Range

@@ -1,7 +1,5 @@
 """Toy systems with known answers, for testing engines; also runnable by `kraftcheck explore tests.toys:CLOCK`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve, frozen

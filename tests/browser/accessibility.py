@@ -1,17 +1,13 @@
 """Faults of a page that keep people from using it, as axe finds them."""
 
-from __future__ import annotations
-
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-GRAVE = ("serious", "critical")
-"""The impacts that no page may have."""
+GRAVE = ("serious", "critical")  # the impacts that no page may have
 
 SCHEMES = ("light", "dark")
 
-WIDTHS = (390, 1280, 1920)
-"""A phone, a laptop and a large screen, in pixels."""
+WIDTHS = (390, 1280, 1920)  # a phone, a laptop and a large screen, in pixels
 
 SMALLEST = """() => {
   const sizes = [...document.querySelectorAll("main *")]

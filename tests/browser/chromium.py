@@ -1,7 +1,5 @@
 """The Chromium of this machine, and what a run of the tests says where there is none."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable
@@ -9,11 +7,9 @@ from functools import partial
 
 import pytest
 
-NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
-"""What distributions call it."""
+NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")  # what distributions call it
 
-ABSENT = f"no browser is on the PATH (none of {', '.join(NAMES)})"
-"""Why a test is skipped."""
+ABSENT = f"no browser is on the PATH (none of {', '.join(NAMES)})"  # why a test is skipped
 
 
 def executable() -> str | None:

@@ -4,8 +4,6 @@ Playwright keeps an event loop running in the thread that started it, so the bro
 this folder: tests that come later in the same process may start loops of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

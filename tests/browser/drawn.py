@@ -1,7 +1,5 @@
 """Pictures of the documentation that are drawn from data: how parts go together, a finding, and what scale costs."""
 
-from __future__ import annotations
-
 import math
 import re
 import textwrap
@@ -57,22 +55,17 @@ def text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") 
 
 @frozen
 class Box:
-    """A part of kraftcheck.
+    """A part of kraftcheck."""
 
-    Attributes:
-        folders: where it is in the sources.
-        x, y, width: its place in pixels.
-        title, lines: what stands in it.
-        kind: its colour.
-    """
-
-    folders: tuple[str, ...]
+    folders: tuple[str, ...]  # where it is in the sources
+    # x, y, width: its place in pixels
     x: int
     y: int
     width: int
+    # title, lines: what stands in it
     title: str
     lines: tuple[str, ...]
-    kind: str = "box"
+    kind: str = "box"  # its colour
 
     @property
     def height(self) -> int:
@@ -196,8 +189,7 @@ def measured() -> list[tuple[str, float, float, float]]:
 
 
 ENGINES = ("native", "disk", "Spark")
-LEAST, MOST = 4, 10
-"""Powers of ten of states at the left and at the right."""
+LEAST, MOST = 4, 10  # powers of ten of states at the left and at the right
 
 
 def scale() -> str:

@@ -1,15 +1,12 @@
 """The page of a large cluster, made without replaying how it came about."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kraftcheck.ci.logs.page import html
 from kraftcheck.ci.logs.report import Summary, event_kind
 from kraftcheck.solvers.drawings.log import LogDrawing
 
-REPLICAS, IN_DANGER = 3, 100
-"""Replicas of each partition; one of so many partitions has lost two of its ISR at the end."""
+REPLICAS, IN_DANGER = 3, 100  # replicas of each partition; one of so many partitions has lost two of its ISR at the end
 
 
 class _Large(LogDrawing):

@@ -4,8 +4,6 @@ A screenshot carries the structure of the page that it shows, as a screen reader
 page as it is now, so that pixels may differ from machine to machine.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import tempfile
@@ -25,11 +23,9 @@ from tests.shared.places import DOCS, ROOT, TESTS
 OUTAGE = TESTS / "snapshots" / "outage.txt"
 
 IMAGES = DOCS / "images"
-STRUCTURE = "structure"
-"""The text of a PNG file that has the structure of its page."""
+STRUCTURE = "structure"  # the text of a PNG file that has the structure of its page
 
-COLOURS = 256
-"""As many as flat pictures need; it makes the files small."""
+COLOURS = 256  # as many as flat pictures need; it makes the files small
 
 VIEW: ViewportSize = {"width": 1200, "height": 840}
 

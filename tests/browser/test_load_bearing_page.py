@@ -1,7 +1,5 @@
 """The load-bearing table in a browser: what its filters show, by mouse, keyboard and address, and for everyone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

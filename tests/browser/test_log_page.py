@@ -1,7 +1,5 @@
 """The page of `replay --html` in a browser: what is seen, what one looks for, and that a long log stays usable."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -20,8 +18,7 @@ from tests.shared.places import TESTS
 
 OUTAGE = TESTS / "snapshots" / "outage.txt"
 
-ELEMENTS = 1500
-"""More elements than this a page never has, however long its log is; 200 rows of a batch are among them."""
+ELEMENTS = 1500  # more elements than this a page never has, however long its log is; 200 rows of a batch are among them
 
 
 def synthetic(folder: Path, records: int) -> Path:

@@ -1,7 +1,5 @@
 """The tests of pages can fail: each fault that is put into a page is found by the test that looks for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,8 +13,7 @@ from tests.browser.watching import Watch
 
 pytestmark = pytest.mark.slow
 
-Check = Callable[[Page, Watch, Path], None]
-"""A test of a page that is opened, its watch, and the folder of pages."""
+Check = Callable[[Page, Watch, Path], None]  # a test of a page that is opened, its watch, and the folder of pages
 
 IMAGE = '<img alt="" src="http://127.0.0.1:9/a.png"></main>'
 

@@ -1,7 +1,5 @@
 """The pictures of the documentation are those of the pages as they are now, and each is shown."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """The local page of `kraftcheck serve`, in a browser: steps, reasons, colours, keys, addresses, rule sets, graph."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Literal

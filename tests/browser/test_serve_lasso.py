@@ -1,7 +1,5 @@
 """The local page shows a lasso: what is repeated, how that is fair, and one walks round its cycle."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

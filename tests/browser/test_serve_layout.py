@@ -1,7 +1,5 @@
 """What of the local page is in view, how large it is, and what is closed: a first screen, tabs, charts, a long path."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The page of `trace --html` in a browser: what is seen, how one walks through it, and that it serves everyone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

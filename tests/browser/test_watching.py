@@ -1,7 +1,5 @@
 """The helpers of these tests find what they look for: faults of access, faults of scripts, requests, a browser."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -68,5 +66,4 @@ def test_a_run_without_a_browser_says_so(tmp_path: Path) -> None:
     assert f"\n::warning title=Pages were not tested::{chromium.notice(1)}\n" in ran.stdout
 
 
-SEEDED = test_a_page_without_faults_has_none.__name__
-"""A test that needs a browser."""
+SEEDED = test_a_page_without_faults_has_none.__name__  # a test that needs a browser

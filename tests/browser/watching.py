@@ -1,22 +1,15 @@
 """What a page asks of the network, and the faults of its scripts."""
 
-from __future__ import annotations
-
 from attrs import field, frozen
 from playwright.sync_api import ConsoleMessage, Page
 
 
 @frozen
 class Watch:
-    """What has happened in a page since it was opened.
+    """What has happened in a page since it was opened."""
 
-    Attributes:
-        requests: every address that it has asked for, its own first.
-        faults: errors and warnings of its scripts, and of its content security policy.
-    """
-
-    requests: list[str] = field(factory=list)
-    faults: list[str] = field(factory=list)
+    requests: list[str] = field(factory=list)  # every address that it has asked for, its own first
+    faults: list[str] = field(factory=list)  # errors and warnings of its scripts, and of its content security policy
 
 
 def watching(page: Page) -> Watch:

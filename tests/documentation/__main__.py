@@ -1,7 +1,5 @@
 """Writes the pages of the documentation that are made from data; the first pages last, since they read the others."""
 
-from __future__ import annotations
-
 from tests.documentation.findings import FOLDER, REPORTS
 from tests.documentation.pages import PAGES
 

@@ -1,7 +1,5 @@
 """The page of the site with what every command says of itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click

@@ -1,7 +1,5 @@
 """An extension of Griffe: the API reference tells of a field or a constant what is said behind it, or above it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -5,8 +5,6 @@ that the page says to write ("Put this into `lease.py`:", then a block of Python
 lines. A comment `<!-- nightly: REASON -->` above a block leaves it to the profile `nightly`.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -39,17 +37,11 @@ PROGRESS = re.compile(r"compiling \.\.\.$|depth \d+: |backward sweep \d")
 
 @frozen
 class Command:
-    """A command that a page shows.
+    """A command that a page shows."""
 
-    Attributes:
-        line: what is typed.
-        shown: the lines that it prints.
-        nightly: whether it takes too long for every run of the tests.
-    """
-
-    line: str
-    shown: tuple[str, ...]
-    nightly: bool
+    line: str  # what is typed
+    shown: tuple[str, ...]  # the lines that it prints
+    nightly: bool  # whether it takes too long for every run of the tests
 
 
 PIPE = re.compile(r"printf '([^']*)' \| (.*)", re.DOTALL)

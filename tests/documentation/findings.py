@@ -1,7 +1,5 @@
 """docs/findings: what is wrong with released controllers, as the recorded evidence says, and a page for each."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

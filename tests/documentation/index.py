@@ -1,7 +1,5 @@
 """First pages of the folders of docs/, and which pages of the reference the site alone has."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """docs/reference/lemmas.md: whose proof used which lemma, and what refutes each, with pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
@@ -83,8 +81,7 @@ def _refuted(system: str, lemma: str) -> tuple[str, str, str]:
     return f"`{found.variant}`", f"`{found.system} {found.place()}`", str(found.steps)
 
 
-ROW, LEFT, RIGHT, WIDTH = 18, 210, 470, 820
-"""Height of a row; where lines begin and end; width, in pixels."""
+ROW, LEFT, RIGHT, WIDTH = 18, 210, 470, 820  # height of a row; where lines begin and end; width, in pixels
 
 COLOURS = ("#1f6feb", "#d1242f", "#1a7f37", "#8250df")
 """One for the lines of each property."""

@@ -1,7 +1,5 @@
 """docs/reference/live-findings.md: what was observed on live clusters, as the recorded runs say."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kraftcheck.ci.conformance.findings.live import SCENARIOS, Observation, observations

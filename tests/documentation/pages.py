@@ -1,7 +1,5 @@
 """Which pages of the documentation in git are made from data; `tests/documentation/index.py` has those of the site."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,8 +17,7 @@ from tests.documentation.register import broken, classes, documents, errors, ver
 from tests.examples.published import page as published
 from tests.shared.places import DOCS
 
-PROOFS = proofs.read_runs(DOCS / "reference" / "proofs.json")
-"""The runs of provers that pages show."""
+PROOFS = proofs.read_runs(DOCS / "reference" / "proofs.json")  # the runs of provers that pages show
 
 PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "live-findings.md": live.page,

@@ -43,17 +43,13 @@ from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.worker import proof_worker
 from tests.solvers.hypothesis.long_runs import PASSING, PREFERRED
 
-WALKS, STEPS = 400, 150
-"""Random runs that are tried for each bound; steps of each."""
+WALKS, STEPS = 400, 150  # random runs that are tried for each bound; steps of each
 
-RUNS_OF_REPORTS = 4
-"""Random runs in which the fields are noted that properties read of events."""
+RUNS_OF_REPORTS = 4  # random runs in which the fields are noted that properties read of events
 
-MORE = 2
-"""By so many are there more participants than in any search: one may be out of the ISR."""
+MORE = 2  # by so many are there more participants than in any search: one may be out of the ISR
 
-WEIGHTS = (0, 1, 4, 16)
-"""How often a run prefers an action: some runs never take it."""
+WEIGHTS = (0, 1, 4, 16)  # how often a run prefers an action: some runs never take it
 
 PREFERENCES: Sequence[Mapping[str, int]] = ({}, PREFERRED)
 """What a run may prefer: nothing, or the actions with which a bound is exceeded."""
@@ -61,17 +57,11 @@ PREFERENCES: Sequence[Mapping[str, int]] = ({}, PREFERRED)
 
 @frozen
 class Freed:
-    """The bounds that are any in a request about a shipped system.
+    """The bounds that are any in a request about a shipped system."""
 
-    Attributes:
-        request: for a proof.
-        setting: that of the proof.
-        names: of the bounds.
-    """
-
-    request: ProofRequest
-    setting: Setting
-    names: tuple[str, ...]
+    request: ProofRequest  # for a proof
+    setting: Setting  # that of the proof
+    names: tuple[str, ...]  # of the bounds
 
     def unreached(self, names: Sequence[str] = ()) -> list[str]:
         """Which of them, or of those named, no run was seen to go beyond."""
@@ -114,51 +104,38 @@ SIZES = ("brokers", "machines", "directories", "records", "epochs", "reassignmen
 """The bounds that head a column, where a system has them."""
 
 
-NOT_ASKED = "not asked"
-"""The verdict on a claim, or on rules, that are newer than the run."""
+NOT_ASKED = "not asked"  # the verdict on a claim, or on rules, that are newer than the run
 
 
 @frozen
 class ProofRun:
-    """One run of `kraftcheck prove`.
+    """One run of `kraftcheck prove`."""
 
-    Attributes:
-        system, scope, rules, engine: what was proven, and what answered.
-        bounds: every bound as it is spelled.
-        verdicts: by property; lemmas are left out. `NOT_ASKED`: of a claim that this run has not judged as it is now.
-            Of a claim that a run was cut at, how many of its queries hold: that is no proof.
-        left_out: fields beyond whose cap steps are left out.
-        queries: how many there were, those about domains aside.
-        behaviour: a digest of the states and steps that it was about.
-        claims: by property, a digest of what it said.
-        seconds: how long the proof took; 0 where no run has said it.
-        solver: what answered, and what was asked each query again, with its version.
-        searched: what was explored beside it, and refutes nothing.
-        used: by claim, lemmas among them, the other invariants that its proof named, in one line. Empty, but for the
-            first run of a system.
-        held: of a proof in sittings, by action the digests of the queries that hold; each says all that was asked.
-        open: by action the claims, in one line, that a sitting has asked for in vain.
-        every: of a proof in sittings, how many queries there are, those about domains with them.
-        agreed: by another solver, with its version, the digests of the queries that it was asked and answers alike.
-    """
-
+    # system, scope, rules, engine: what was proven, and what answered
     system: str
     scope: str
     rules: str
     engine: str
-    bounds: Mapping[str, int | str]
+    bounds: Mapping[str, int | str]  # every bound as it is spelled
+    # by property; lemmas are left out. `NOT_ASKED`: of a claim that this run has not judged as it is now. Of a claim
+    # that a run was cut at, how many of its queries hold: that is no proof
     verdicts: Mapping[str, str]
-    left_out: tuple[str, ...]
-    queries: int
-    behaviour: str = ""
-    claims: Mapping[str, str] = field(factory=dict)
-    seconds: int = 0
-    solver: str = ""
-    searched: tuple[str, ...] = ()
+    left_out: tuple[str, ...]  # fields beyond whose cap steps are left out
+    queries: int  # how many there were, those about domains aside
+    behaviour: str = ""  # a digest of the states and steps that it was about
+    claims: Mapping[str, str] = field(factory=dict)  # by property, a digest of what it said
+    seconds: int = 0  # how long the proof took; 0 where no run has said it
+    solver: str = ""  # what answered, and what was asked each query again, with its version
+    searched: tuple[str, ...] = ()  # what was explored beside it, and refutes nothing
+    # by claim, lemmas among them, the other invariants that its proof named, in one line. Empty, but for the first run
+    # of a system
     used: Mapping[str, str] = field(factory=dict)
+    # of a proof in sittings, by action the digests of the queries that hold; each says all that was asked
     held: Mapping[str, str] = field(factory=dict)
+    # by action the claims, in one line, that a sitting has asked for in vain
     open: Mapping[str, str] = field(factory=dict)
-    every: int = 0
+    every: int = 0  # of a proof in sittings, how many queries there are, those about domains with them
+    # by another solver, with its version, the digests of the queries that it was asked and answers alike
     agreed: Mapping[str, str] = field(factory=dict)
 
     def request(self) -> ProofRequest:
@@ -235,11 +212,7 @@ class ProofRun:
             yield run
 
     def confirmed(self, solver: str, seconds: float, effort: Effort) -> ProofRun:
-        """The run after another solver was asked queries in a drawn order, for so many seconds.
-
-        Raises:
-            ValueError: where that solver says that one does not hold.
-        """
+        """The run after another solver was asked queries in a drawn order, for so many seconds."""
         end, theory, name = time.monotonic() + seconds, self.request().build(), f"{solver} {version(solver)}"
         queries, agreed = asked(theory), {*self.agreed.get(name, "").split()}
         assumed = [claim.id for claim in theory.invariants]
@@ -284,11 +257,7 @@ class ProofRun:
 
 
 def run_of(document: Mapping[str, Any]) -> ProofRun:
-    """A run from the document that it wrote.
-
-    Raises:
-        Refusal: for another document, or a run of a system of one's own.
-    """
+    """A run from the document that it wrote."""
     if document.get("command") != "prove" or "claims" not in document:
         raise Refusal("this is no document of `kraftcheck prove --json`")
     if document["system"] not in SYSTEMS:
@@ -342,11 +311,9 @@ def _others(claim: Mapping[str, Any]) -> list[str]:
     return [name for name in invariants if name != claim["id"]]
 
 
-SITTINGS = ("held", "open", "every", "agreed")
-"""The fields of a run in sittings, which others have not."""
+SITTINGS = ("held", "open", "every", "agreed")  # the fields of a run in sittings, which others have not
 
-LISTS = ("left_out", "searched")
-"""The fields of a run that are lists in a document."""
+LISTS = ("left_out", "searched")  # the fields of a run that are lists in a document
 
 
 def read_runs(place: Path) -> list[ProofRun]:
@@ -525,9 +492,6 @@ def main(words: Sequence[str]) -> None:
 
     Args:
         words: the data, and documents of runs; or the data, seconds, and the words of a column's command.
-
-    Raises:
-        Refusal: for a run that calls a bound any which no run in its scope was seen to exceed.
     """
     table, *rest = words
     runs = read_runs(Path(table)) if Path(table).exists() else []

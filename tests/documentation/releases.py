@@ -1,7 +1,5 @@
 """docs/reference/releases.md: which choice of the rule sets each release of Kafka has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 

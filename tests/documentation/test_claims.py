@@ -1,7 +1,5 @@
 """Claims of the documentation that carry a name, a number or a code are those of the sources."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

@@ -1,7 +1,5 @@
 """The documentation is run: every command in a console block prints what the page shows below it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -21,8 +19,7 @@ PROGRAMS = {
 }  # fmt: skip
 """What pages may run, as modules of this Python."""
 
-REFUSED = 2
-"""The exit code of bad input, whose line is on standard error."""
+REFUSED = 2  # the exit code of bad input, whose line is on standard error
 
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages()}
 SESSIONS = {name: commands_of(text) for name, text in TEXTS.items() if commands_of(text)}

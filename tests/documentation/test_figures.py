@@ -1,7 +1,5 @@
 """Figures of the documentation: lengths, numbers of proofs and sizes are those of the data; others are measured."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re
@@ -97,8 +95,7 @@ def test_many_lengths_are_compared() -> None:
     assert sum(claim in known for page in PAGES for claim, _ in told_by(page)) > 15
 
 
-GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)")
-"""A number with separators of thousands, as prose has it."""
+GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)")  # a number with separators of thousands, as prose has it
 
 LITERAL = re.compile(r"\b1 << (\d+)\b|\b(\d[\d_,]*\d)\b")
 MEASURED = re.compile(

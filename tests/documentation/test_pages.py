@@ -1,7 +1,5 @@
 """Pages that are made from data are current, name what exists, list every key, and build as a site."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

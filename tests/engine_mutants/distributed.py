@@ -1,7 +1,5 @@
 """Mutants of searches in files and under Spark, of their stores, and of readers of foreign files."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools
@@ -13,22 +11,17 @@ from kraftcheck.ci.dataset.store import stores
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.dataset.store.objects import ObjectPath
 from kraftcheck.ci.dataset.store.stores import HdfsPath
-from kraftcheck.ci.terminal.refusal import JobFailedError
-from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from tests.ci.dataset import test_forged, test_forged_documents, test_liveness
+from tests.ci.dataset import test_forged, test_liveness
 from tests.ci.dataset.forging import EXPLORE
-from tests.ci.explore import test_disk
 from tests.ci.logs import test_log_reading
 from tests.ci.spark import (
     test_spark_backward,
     test_spark_damage,
     test_spark_lease,
     test_spark_levels,
-    test_spark_small,
     test_spark_splitting,
 )
-from tests.ci.spark.faults import test_kinds
-from tests.ci.stores import test_hdfs, test_objects, test_webhdfs
+from tests.ci.stores import test_hdfs, test_objects
 from tests.ci.stores.minicluster import MiniCluster, cluster
 from tests.ci.stores.server import serving, settings
 from tests.engine_mutants.mutant import Killer, Mutant
@@ -37,8 +30,6 @@ from tests.solvers.blocks import test_block_edges, test_compact_set
 from tests.solvers.machine_code import test_closure
 
 APART = Killer(test_block_edges.test_states_whose_hashes_meet_stay_apart, (0,))
-BATCHES = Killer(test_block_edges.test_batches_lose_nothing, (4,))
-KILLED_RUN = Killer(test_spark_levels.test_a_run_killed_within_a_level_resumes_to_the_same, (1,))
 LOST_FILES = Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (0, 1))
 DAMAGED = Killer(test_spark_levels.test_a_damaged_file_is_noticed, (1,))
 RUNS = {"whole": test_spark_damage.explored}
@@ -53,7 +44,6 @@ def edited(sealed: int, edit: str) -> Killer:
 
 EDITS, DAMAGES = tuple(test_spark_damage.EDITS), tuple(test_spark_damage.DAMAGES)
 ONE_PLACE = Killer(test_compact_set.test_states_of_one_place_stay_apart, (0, 1))
-SMALL_JOBS = Killer(test_disk.test_files_do_not_depend_on_threads_or_rounds)
 FIXPOINT = Killer(test_closure.test_marks_rise_to_the_fixpoint, (0,))
 
 
@@ -68,7 +58,6 @@ def fair(by_memory: int) -> Killer:
 
 
 TWO_RUNS = Killer(test_spark_levels.test_two_runs_in_one_worker_share_no_memo, (1,))
-ONLY_COMMITTED = Killer(test_spark_small.test_only_committed_states_are_dropped)
 RECOVERY = Killer(test_spark_splitting.test_recovery_is_judged_on_split_buckets, (1,))
 
 
@@ -105,7 +94,6 @@ STORE, HDFS = {"store": _store}, {"hdfs": _hdfs}
 ONCE = Killer(test_objects.test_an_object_is_made_once, (), STORE)
 OTHER_PROCESSES = Killer(test_objects.test_a_driver_elsewhere_that_lives_is_honoured, (1,), STORE)
 MOVED = Killer(test_hdfs.test_a_file_that_is_elsewhere_is_left_alone, (), HDFS)
-OTHER_DATANODE = Killer(test_webhdfs.test_another_datanode_is_asked_for)
 
 
 def _kept(folder: Path) -> Path:
@@ -120,7 +108,6 @@ def _precious(folder: Path) -> Path:
 
 
 DATASET = {"kept": _kept, "precious": _precious}
-NUMBER = Killer(test_forged_documents.test_a_value_is_of_its_kind_and_range, (2,))
 HARD_LINK = Killer(test_forged.test_what_is_written_in_place_is_no_other_file, fixtures=DATASET)
 
 
@@ -132,8 +119,6 @@ MUTANTS = (
     Mutant("block-tag-only", "A record whose hash has the tag of another counts as the same state.",
            "solvers.blocks.tasks:_insert_record", "b.if_then(records.holds(entry, state))",
            "b.if_then(records.has_tag(entry, hashed))", APART),
-    Mutant("bucket-overwritten", "Records of one bucket are written over each other when they are sorted.",
-           "solvers.blocks.tasks:emit_scatter", "b.put(b.add(place, 1), places, bucket)", "pass", BATCHES),
     Mutant("file-order", "Of equal candidates that of the last task stays, where they are in files.",
            "ci.dataset.jobs:Arrived.__init__", "sorted(found)]", "sorted(found, reverse=True)]", LOST_FILES,
            slow=True),
@@ -145,15 +130,6 @@ MUTANTS = (
            '        yield result_row("file", _description(writer.result(), writer, candidates))',
            '            yield result_row("file", _description(writer.result(), writer, candidates))',
            DAMAGED, slow=True),
-    Mutant("half-level-kept", "What a run that died left of a level is not removed.",
-           "ci.dataset.search.run:DatasetRun.resume", "self.log.sweep(self.commits)", "pass", KILLED_RUN, slow=True),
-    Mutant("checksum-unread", "The checksums of pages are not verified when states are read.",
-           "ci.dataset.store.levelfiles:row_groups",
-           "page_checksum_verification=True", "page_checksum_verification=False",
-           DAMAGED, slow=True),
-    Mutant("chain-unread", "A manifest that does not follow the one before it is believed.",
-           "ci.dataset.store.commits:CommitLog._read_levels", 'if previous != seal:', "if False:",
-           edited(1, "counters")),
     Mutant("lease-of-another", "A lease that another driver took over counts as one's own.",
            "ci.dataset.store.levelfiles:names", "== token", "is not None", TAKEN_OVER),
     Mutant("commit-after-standstill", "Whether a driver has its lease is not asked again before it renames a manifest.",
@@ -162,28 +138,15 @@ MUTANTS = (
     Mutant("compact-wide-tag-vacant", "An entry whose tag is a multiple of 32 counts as vacant.",
            "solvers.blocks.visited:_emit_place", "b.and_(first, compact.most_lines)", "b.and_(first, 31)",
            ONE_PLACE, (RuntimeError,)),
-    Mutant("disk-parent-of-slice", "Parents are numbered anew in each job.",
-           "ci.dataset.disk:_LevelWork._slices", "group.bucket << ROW_BITS | at", "group.bucket << ROW_BITS",
-           SMALL_JOBS),
     Mutant("arcs-dealt-late", "In memory the first arc of each state is that of the one before.",
            "solvers.machine_code.closure:_emit_deal", "at = b.add(b.get(targets, k), 1)", "at = b.get(targets, k)",
            FIXPOINT, (RuntimeError,)),
-    Mutant("checkpoint-half", "A checkpoint is taken up though one of its files is missing.",
-           "ci.dataset.backward.files:RoundLog._read", "if any(verify(", "if False and any(verify(",
-           Killer(test_kinds.test_a_damaged_checkpoint_is_not_believed, (DAMAGES.index("deleted"),)),
-           (DamagedLevelError,)),
-    Mutant("region-lost", "A state with a step that is not explored counts as one that enables nothing else.",
-           "ci.dataset.liveness:lead_out", "nodes[lost, 3] |= CUT", "pass",
-           Killer(test_liveness.test_a_step_that_is_not_explored_may_be_any, (0,)), (EngineDisagreement,)),
     Mutant("region-outside", "Steps out of the region of a property count as steps within it.",
            "ci.dataset.backward.arcs:_RegionPart._order", "np.flatnonzero(self._inside[targets - self._first])",
            "np.arange(len(targets))", fair(1)),
     Mutant("sweep-flows-all", "In a sweep over files every bit flows through each way.",
            "ci.dataset.backward.search:CommittedBackward._sweep", "flows[ways] & marks[targets] & ~marks[sources]",
            "marks[targets] & ~marks[sources]", backward(0, 0)),
-    Mutant("step-of-another", "A step that is in a file counts as one of another state.",
-           "ci.dataset.liveness:_edges", "places_left[source[order[first]]] += runs", "pass",
-           Killer(test_liveness.test_random_systems_have_the_native_verdicts, (7,))),
     Mutant("memo-of-another-run", "A worker's memo of one run serves another run.",
            "solvers.blocks.expansion:SuccessorMemo.begin",
            "if key != self._key or not (is_next or descent == kept) or self._next >= self.slots:",
@@ -191,9 +154,6 @@ MUTANTS = (
     Mutant("memo-last-lost", "What waits for the memo when a block of states ends is lost.",
            "solvers.blocks.expansion:emit_expand_with_memo", "    settle()\n    b.ret(at.get())",
            "    b.ret(at.get())", TWO_RUNS),
-    Mutant("small-visited-later", "An earlier level that is made again meets the states of later ones as visited.",
-           "ci.dataset.disk:DiskRunner._catch_up", "if self._levels > len(level.visited):", "if False:",
-           ONLY_COMMITTED, (JobFailedError,)),
     Mutant("split-places-meet", "The backward search names another state than the one that it means.",
            "ci.dataset.backward.arcs:StateNumbering.places", "own, at - before[own]", "own, at - before[own] + 1",
            RECOVERY, (DamagedLevelError,), slow=True),
@@ -204,10 +164,6 @@ MUTANTS = (
            OTHER_PROCESSES),
     Mutant("hdfs-file-of-elsewhere", "A file is removed where it is now, though it was moved there.",
            "ci.dataset.store.stores:HdfsPath.put_instead", '["fileId"] == version', "is not None", MOVED, slow=True),
-    Mutant("datanode-asked-once", "A datanode that is dead ends the work, though another has the data.",
-           "ci.dataset.store.stores:transfer", "attempt == ATTEMPTS - 1", "True", OTHER_DATANODE, dies=(OSError,)),
-    Mutant("truth-as-number", "A truth in a document is a number.", "ci.dataset.values:number",
-           "type(value) not in (int, float) or", "", NUMBER),
     Mutant("hard-link-written", "A file is written that is another one too.",
            "solvers.machine_code.regular:open_regular", "status.st_nlink > 1", "False", HARD_LINK),
     Mutant("stream-without-end", "A compressed batch expands to any size.", "ci.logs.format.segments:_expanded",

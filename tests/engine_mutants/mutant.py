@@ -4,7 +4,6 @@ The function keeps its identity and gets other code, so that whoever imported it
 made anew by the mutated functions. Nothing of that may be kept: who applies a mutant names a cache folder of its own.
 """
 
-from __future__ import annotations
 import __future__
 
 import ast
@@ -27,22 +26,16 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement
 KILLED = (AssertionError, EngineDisagreement, pytest.fail.Exception)
 """How a test fails that tells a mutant; anything else, as a NameError, is a fault of the mutant or of the test."""
 
-PROVIDED = ("tmp_path", "monkeypatch")
-"""Fixtures that every killer may ask for."""
+PROVIDED = ("tmp_path", "monkeypatch")  # fixtures that every killer may ask for
 
 
 @frozen
 class Killer:
-    """A test of the suite, and which of its cases.
+    """A test of the suite, and which of its cases."""
 
-    Attributes:
-        test: the test function.
-        case: for each `parametrize` of it, the closest first, the position among its cases.
-        fixtures: what makes the other fixtures that it asks for, each in a folder.
-    """
-
-    test: Callable[..., None]
-    case: tuple[int, ...] = ()
+    test: Callable[..., None]  # the test function
+    case: tuple[int, ...] = ()  # for each `parametrize` of it, the closest first, the position among its cases
+    # what makes the other fixtures that it asks for, each in a folder
     fixtures: Mapping[str, Callable[[Path], Any]] = field(factory=dict)
 
     @property
@@ -52,11 +45,7 @@ class Killer:
         return f"{self.test.__module__.split('.')[-1]}.py::{self.test.__name__}" + (f" ({told})" if told else "")
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments of the case.
-
-        Raises:
-            ValueError: when the test has other parameters than the case says.
-        """
+        """The arguments of the case."""
         marks = [mark for mark in getattr(self.test, "pytestmark", ()) if mark.name == "parametrize"]
         found: dict[str, Any] = {}
         for mark, position in zip(marks, self.case, strict=True):
@@ -100,27 +89,16 @@ def _derandomised(test: Any) -> Iterator[None]:
 
 @frozen
 class Mutant:
-    """A mutant.
+    """A mutant."""
 
-    Attributes:
-        name: of the mutant.
-        breaks: what it does, in a sentence.
-        where: `module:function` or `module:Class.method`, the module named from `kraftcheck` on.
-        old: a piece of the function's text that occurs once.
-        new: what stands there instead.
-        killer: the test that fails for it.
-        dies: what else the test may end with.
-        slow: whether it is left to the nightly profile.
-    """
-
-    name: str
-    breaks: str
-    where: str
-    old: str
-    new: str
-    killer: Killer
-    dies: tuple[type[BaseException], ...] = ()
-    slow: bool = False
+    name: str  # of the mutant
+    breaks: str  # what it does, in a sentence
+    where: str  # `module:function` or `module:Class.method`, the module named from `kraftcheck` on
+    old: str  # a piece of the function's text that occurs once
+    new: str  # what stands there instead
+    killer: Killer  # the test that fails for it
+    dies: tuple[type[BaseException], ...] = ()  # what else the test may end with
+    slow: bool = False  # whether it is left to the nightly profile
 
     def function(self) -> types.FunctionType:
         """The function that is changed."""
@@ -135,11 +113,7 @@ class Mutant:
         return found
 
     def code(self) -> types.CodeType:
-        """The mutated code.
-
-        Raises:
-            AssertionError: when the text to be replaced does not occur exactly once.
-        """
+        """The mutated code."""
         function = self.function()
         text = textwrap.dedent(inspect.getsource(function))
         assert text.count(self.old) == 1, f"{self.name}: {self.old!r} occurs {text.count(self.old)} times"

@@ -1,17 +1,14 @@
 """Mutants of proofs: terms in Z3, induction, quantifiers, goals, bounded runs, certificates."""
 
-from __future__ import annotations
-
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.prove import test_certificates
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.model.language.words import test_words
-from tests.properties import test_broken_proofs
 from tests.random_collections import test_random_collections
 from tests.solvers.audit import test_each_number, test_numbers
-from tests.solvers.smt import test_any_systems, test_induction, test_rounds, test_session
+from tests.solvers.smt import test_any_systems, test_induction, test_rounds
 from tests.solvers.smt.reading import test_quantified, test_steps_of_few, test_z3reader
-from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes
+from tests.solvers.smt.reading.goals import test_consequences, test_outcomes
 from tests.solvers.smt.runs import test_bounded
 
 HONEST = Killer(test_certificates.test_what_is_compared_is_said, fixtures={"written": test_certificates.of_the_lock})
@@ -128,19 +125,6 @@ MUTANTS = (
            "solvers.smt.worker:ProofWorker._from_choices", "effort).ask(obligation)",
            "effort).ask(obligation); answer = evolve(answer, result=PROVEN)",
            Killer(test_rounds.test_a_defect_is_not_proven_from_what_few_use, (0,))),
-    Mutant("cut-solver-kept", "A solver whose time was up goes on with what it had read.",
-           "solvers.smt.worker:Z3Engine.check",
-           "if answer.result == UNDECIDED:", "if answer.result == UNDECIDED and False:",
-           Killer(test_induction.test_a_solver_that_gave_up_is_not_asked_again)),
-    Mutant("model-unchecked", "A model that does not satisfy the query is believed.",
-           "solvers.smt.worker:Z3Engine._answer", "if not holds_of([*self._truths, denial], model):", "if False:",
-           Killer(test_session.test_a_model_that_does_not_satisfy_the_query_is_no_answer)),
-    Mutant("digest-without-kinds", "The digest of an action does not tell a bound from a guard.",
-           "ci.prove.vmt:Definitions.digest", "*of_action]", "]", Killer(
-               test_certificates.test_a_bound_that_is_called_a_guard_is_of_another_action,
-               fixtures={"folder": test_certificates.of_the_lock})),
-    Mutant("certificate-without-effect", "In a certificate a step may change any field.",
-           "solvers.certificates.certificate:_Definition._action", "[*parts, *effects]", "[*parts]", HONEST),
     Mutant("k-off-by-one", "k-induction assumes one step more than the base looked at.",
            "solvers.smt.runs.bounded:_unroll_assuming", "for depth in range(k):", "for depth in range(k + 1):",
            K_INDUCTION),
@@ -160,19 +144,10 @@ MUTANTS = (
            f"{FOLDER}.engine:of_covers", "(z3.Or(whole.size <= one.size + other.size, outside),)",
            "(whole.size <= one.size + other.size,)",
            Killer(test_quantified.test_two_sets_that_cover_a_third_are_no_smaller)),
-    Mutant("others-hold", "A disjunct takes it that the others hold.",
-           f"{GOALS_FOLDER}.proof:_disjunction", "consequences(other, False)", "consequences(other, True)",
-           Killer(test_goals.test_a_disjunct_takes_it_that_the_others_fail)),
-    Mutant("frame-unproven", "Every word is said to stay, proven or not.",
-           f"{GOALS_FOLDER}.proof:frame_of", "if answer.result == PROVEN:", "if True:",
-           Killer(test_goals.test_the_frame_of_a_step_is_what_no_such_step_changes, (1,))),
     Mutant("decisions-share-a-name", "Two decisions have one name, and so are the same.",
            f"{GOALS_FOLDER}.truths:Decisions._name_of", 'f"decision {term.index}"',
            'f"decision {int(term.is_truth)}"', ALL_DECISIONS),
     Mutant("follows-from-itself", "Claims that follow from each other are taken for proven.",
            "solvers.smt.theory:check_consequences", "TopologicalSorter(premises).prepare()", "dict(premises)",
            Killer(test_consequences.test_claims_that_follow_from_each_other_are_refused, (0,))),
-    Mutant("last-step-unasked", "What a run with few brokers refutes is not proven for any number, unasked.",
-           "ci.prove.broken:_broken", "None if answer.result == PROVEN else", "",
-           Killer(test_broken_proofs.test_a_step_that_breaks_nothing_is_proven_for_any_number)),
 )  # fmt: skip

@@ -1,27 +1,21 @@
 """Mutants of searches on one machine: visited set, levels, audit, recovery, liveness, symmetry, orders, walks."""
 
-from __future__ import annotations
-
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from tests.ci.verdicts import test_cli_check
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.audit import test_audit
-from tests.solvers.liveness import test_engine, test_lasso_memory, test_marks, test_sweeps
+from tests.solvers.liveness import test_engine, test_lasso_memory, test_sweeps
 from tests.solvers.program import test_pruning
 from tests.solvers.reference import test_confirm
 from tests.solvers.search import test_engine_edges, test_explorer, test_recoverability, test_symmetry, test_toys
 from tests.solvers.search.orders import test_orders
-from tests.solvers.search.symmetries import test_proof
 from tests.solvers.smt.runs import test_bounded
 from tests.solvers.walks import test_suspects, test_walks
 
 LIFT = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (2,))
 ONE_TAG = Killer(test_engine_edges.test_states_of_one_tag_are_told_apart, (0,))
 COMMIT_3 = Killer(test_toys.test_two_phase_commit_has_its_known_number_of_states, (0,))
-COMMIT_7 = Killer(test_toys.test_two_phase_commit_has_its_known_number_of_states, (2,))
 MEMORY = Killer(test_explorer.test_a_memory_limit_gives_incomplete_with_what_was_done)
-LARGER = Killer(test_explorer.test_a_larger_budget_reaches_further)
-DEPTH = Killer(test_explorer.test_a_depth_limit_judges_the_last_level_without_expanding_it)
 UNDECLARED = Killer(test_pruning.test_behind_an_undeclared_bound_nothing_holds)
 BOTH = Killer(test_audit.test_both_codes_of_a_long_search_are_audited)
 
@@ -31,8 +25,6 @@ def compiled_as_another(position: int) -> Killer:
     return Killer(test_audit.test_a_wrong_kernel_is_found, (position,))
 
 
-WAY_OUT = Killer(test_recoverability.test_the_way_out_is_restricted)
-CUT = Killer(test_recoverability.test_a_cut_search_never_holds_and_may_refute)
 SORTED = Killer(test_symmetry.test_every_order_is_tried_or_sorted)
 REPLAY = Killer(test_explorer.test_replay_refuses_what_is_not_a_witness)
 KEYS = Killer(test_explorer.test_programs_that_differ_have_different_keys)
@@ -40,24 +32,19 @@ DAMAGED = Killer(test_explorer.test_damaged_code_is_compiled_again_with_a_warnin
 LONG_WAY = Killer(test_recoverability.test_findings_do_not_depend_on_room, (0,))
 GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
 FULL = Killer(test_lasso_memory.test_what_a_full_disk_took_of_a_block_harms_no_other)
-MARKS = Killer(test_marks.test_marks_are_raised_as_in_python, (0,))
 EACH = Killer(test_engine.test_fairness_is_of_the_action_or_of_each_instance, (1,))
-SYMMETRIC = Killer(test_engine.test_symmetry_leaves_liveness_unknown)
 NO_LASSO = Killer(test_engine.test_a_lasso_that_is_none_is_not_confirmed)
 SHORT_IDLE = Killer(test_bounded.test_the_lift_has_the_lassos_of_the_native_engine, (0,))
 WEAK_SUSPECTS = Killer(test_suspects.test_what_is_broken_is_suspected_and_nothing_else, (2,))
 FIRST, SECOND, THIRD, FOURTH, FIFTH = (
     Killer(test_orders.test_verdicts_are_those_of_all_orders, (place,)) for place in range(5)
 )
-CAPS = Killer(test_proof.test_bounds_with_different_reasons_are_refused)
 
 MUTANTS = (
     Mutant("key-truncated", "States are compared by their first word only.",
            "solvers.machine_code.visited_table:_insert_record",
            "b.same(state, b.state(candidate, len(state)))",
            "b.same(state[:1], b.state(candidate, 1))", ONE_TAG),
-    Mutant("rehash-left-out", "A table that grows is left empty.",
-           "solvers.search.visited:VisitedShard._make_table", "self.kernel.rehash(self._place)", "pass", COMMIT_7),
     Mutant("shards-share-rows", "All shards write their states to the rows of the first.",
            "solvers.search.visited:VisitedSet.__init__", "states[n]", "states[0]", COMMIT_3),
     Mutant("wrong-shard-backward", "The backward search looks for successors in another shard.",
@@ -71,13 +58,6 @@ MUTANTS = (
            "solvers.search.levels:Search._note_claims", "self.claims.setdefault(claim, int(piece.claims[claim]) - 1)",
            "self.claims[claim] = int(piece.claims[claim]) - 1",
            Killer(test_toys.test_hasty_commit_is_refuted_by_a_shortest_trace)),
-    Mutant("thread-swallows", "What fails in a thread is forgotten.",
-           "solvers.machine_code.threads:ThreadPool.run", "if failed:", "if failed and False:",
-           Killer(test_engine_edges.test_what_fails_in_a_thread_fails_the_run)),
-    Mutant("depth-limit-untold", "A search that the depth limit cut counts as complete.",
-           "solvers.search.levels:Search._level", "if judge_only and", "if False and", DEPTH),
-    Mutant("memory-uncounted", "What the table takes does not count as memory.",
-           "solvers.search.visited:VisitedShard._room", "self.budget - 4 * slots", "self.budget", LARGER),
     Mutant("full-shard-takes-a-batch", "A shard that is full keeps what the last batch brought.",
            "solvers.search.visited:VisitedShard.insert", "self.control[COUNT] = self.room", "pass",
            Killer(test_explorer.test_a_full_shard_holds_what_it_has_room_for)),
@@ -95,17 +75,6 @@ MUTANTS = (
     Mutant("listed-steps-of-one-class", "Along a listed step what flows along the first class of steps rises.",
            "solvers.liveness.fair:Closing.follow_arcs", "else (marking.flows, kinds)",
            "else (marking.flows, np.zeros_like(kinds))", LONG_WAY),
-    Mutant("marks-flow-along-every-step", "A mark flows back through steps that its property does not allow.",
-           "solvers.machine_code.graph_kernels:_Classes.flowing", "if self.narrow else", "if False else", WAY_OUT),
-    Mutant("what-leaves-is-forgotten", "A step to what was not visited makes nothing uncertain.",
-           "solvers.liveness.backward:WaysBack._computed",
-           "np.bitwise_or.at(self.leaves, block.owners()[out], bits[out])", "pass",
-           Killer(test_recoverability.test_a_cut_search_never_holds_and_may_refute)),
-    Mutant("way-out-ignored", "Any action heals.",
-           "solvers.program.program:recovery_action_bits", "if claim.allowed[row])", ")", WAY_OUT),
-    Mutant("cut-recovers", "In a search that was cut, what was not found lost recovers.",
-           "solvers.liveness.backward:recoverability_verdicts",
-           "elif cut is not None:", "elif cut is not None and False:", CUT),
     Mutant("merged-leaf-by-leaf",
            "The lesser of two states has the lesser of each leaf, so that unlike states are one.",
            "model.language.symmetry:_less", "else choose(less, x, y) for x, y",
@@ -142,18 +111,12 @@ MUTANTS = (
     Mutant("strong-is-weak", "Strong fairness is judged as weak.",
            "solvers.liveness.fair:Sweeps._satisfiable", "strong, weak = kind(group.strong), "
            "kind(group.every & ~group.strong)", "strong, weak = kind(0), kind(group.every)", GRAPHS),
-    Mutant("late-rise-missed", "A mark that rises after it was looked at is not noted.",
-           "solvers.machine_code.graph_kernels:emit_raise", "shared.note_beyond(state, new, shared.get(watch, state))",
-           "pass", MARKS),
     Mutant("edge-file-after-a-full-disk", "A block of edges follows what a full disk took of the one before.",
            "solvers.liveness.graph:EdgeFile.put", "os.pwrite(file.fileno(), written, self.size)",
            "os.pwrite(file.fileno(), written, os.lseek(file.fileno(), 0, os.SEEK_END))", FULL),
     Mutant("instances-as-one", "Fairness of each instance is taken for fairness of all together.",
            "solvers.program.trace:_instances", "if steps.covers(kind.action.name, arguments)",
            "if kind.action.name in steps.fairness.actions", EACH, (EngineDisagreement,)),
-    Mutant("symmetry-passed-over", "States that stand for others are judged as if they stood for themselves.",
-           "solvers.liveness.judge:search_liveness", "program.reduction is not None", "False", SYMMETRIC,
-           (EngineDisagreement,)),
     Mutant("unfair-lasso-confirmed", "Ints confirm a cycle that breaks fairness.",
            "solvers.reference.confirm:lasso_trace",
            "not (one.taken or (one.always if steps_.fairness.strong else one.disabled))", "False", NO_LASSO),
@@ -167,6 +130,4 @@ MUTANTS = (
     Mutant("visited-is-new", "A step to a state that is expanded already counts as one to a new state (C3).",
            "solvers.machine_code.search_kernel:_emit_is_new", 'b.icmp_unsigned("==", found, 0)',
            'b.icmp_unsigned("!=", found, -1)', FIRST),
-    Mutant("caps-unlike", "Items of one tuple may have bounds that are declared, and not.",
-           "solvers.smt.symmetry_proof:prove_symmetries", "_check_caps(program)", "pass", CAPS),
 )  # fmt: skip

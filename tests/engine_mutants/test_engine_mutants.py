@@ -1,7 +1,5 @@
 """Mutants of the engines: each is killed by the test named for it, which passes without it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,8 +16,7 @@ from tests.solvers.search import test_toys
 MUTANTS = (*tracing.MUTANTS, *searching.MUTANTS, *proving.MUTANTS, *distributed.MUTANTS)
 """Those that nobody would draw, or that were faults once; others are drawn by `tests.engine_mutants.drawn`."""
 
-PASSED: set[object] = set()
-"""Killers that passed without a mutant, in this process."""
+PASSED: set[object] = set()  # killers that passed without a mutant, in this process
 
 
 def alone(killer: Killer, folder: Path) -> None:

@@ -1,7 +1,5 @@
 """Mutants of terms, tracing, premises and machine code."""
 
-from __future__ import annotations
-
 from tests.ci.prove import test_cli_prove
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.model.language import test_terms
@@ -10,19 +8,11 @@ from tests.solvers.machine_code import test_lower
 from tests.solvers.program import test_program
 from tests.solvers.search import test_engine_edges
 
-CONSTANTS = Killer(test_terms.test_constants_fold_to_python_values)
-TRUTHS = Killer(test_terms.test_truths_fold)
-OWN_CHOICE = Killer(test_terms.test_a_choice_inside_its_own_choice_is_decided)
 LLVM_DIVISION = Killer(test_lower.test_llvm_divides_as_ints_do)
 ENDS = Killer(test_lower.test_llvm_agrees_with_ints_on_every_operator_at_the_ends)
 LIFT = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (2,))
 HOTEL = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (3,))
 DIGEST = Killer(test_program.test_the_digest_follows_every_part)
-
-
-def losing(position: int) -> Killer:
-    """The test of a step that loses something, and then does what would undo it."""
-    return Killer(test_failures.test_what_is_lost_is_not_undone_in_the_same_step, (position,))
 
 
 def mixed(position: int) -> Killer:
@@ -41,16 +31,9 @@ MUTANTS = (
     Mutant("interval-of-sub", "The interval of a difference takes the lower end of what is subtracted.",
            "model.language.terms:interval", "return a_lo - b_hi, a_hi - b_lo", "return a_lo - b_lo, a_hi - b_lo",
            interval(1)),
-    Mutant("key-without-value", "Terms that differ by their constant only are one term.",
-           "model.language.terms:Graph.intern", "(op, value, truth, kind, *", "(op, truth, kind, *", CONSTANTS),
-    Mutant("contradiction", "`p and not p` folds to true.",
-           "model.language.terms:_folded_truth", 'return op == "or"', "return True", TRUTHS),
     Mutant("quotient-towards-0", "Machine code rounds a quotient towards 0.",
            "solvers.machine_code.lower:_divided", "return b.select(apart, b.sub(quotient, 1), quotient)",
            "return quotient", LLVM_DIVISION),
-    Mutant("choice-in-choice", "A choice within its own choice gives the other arm.",
-           "model.language.terms:Graph.ite", "return self.ite(condition, a.args[1], b)",
-           "return self.ite(condition, a.args[2], b)", OWN_CHOICE),
     Mutant("claim-loses-a-part", "Of a claim's conjuncts only the last counts.",
            "solvers.program.verdict:Truths._conjunction", 'self.graph.apply("and", result,',
            'self.graph.apply("and", self.graph.constant(True),', LIFT),
@@ -67,13 +50,6 @@ MUTANTS = (
     Mutant("domain-check-signed", "A step below the bottom of a domain is taken.",
            "solvers.machine_code.transition:KindFunction._leaves_domain",
            'b.icmp_unsigned(">"', 'b.icmp_signed(">"', LIFT),
-    Mutant("pruned-is-stuck", "A state all of whose successors are pruned counts as stuck.",
-           "solvers.machine_code.transition:KindFunction._take_all",
-           "b.put(1, self._frame, self._plan.enabled)", "pass",
-           LIFT),
-    Mutant("queue-found-again", "An operation brings a queue that has lost an item back into its layout.",
-           "model.language.places:Queue._sized", "choose(self._has_lost(old), old, old + by)", "old + by",
-           losing(0)),
     Mutant("foreign-member", "Members of two Enums are equal where their numbers are.",
            "model.language.symbolic:clash", "one is None or", "True or", mixed(6)),
     Mutant("doubt-in-a-branch", "A doubt in a branch that may be taken counts for nothing.",

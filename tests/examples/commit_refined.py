@@ -8,8 +8,7 @@ import kraftcheck as kc
 from tests.examples.t_commit import T_COMMIT, Managers
 from tests.examples.two_phase import Coordinator, Manager, two_phase
 
-MANAGERS = 3
-"""As many as transaction commit has."""
+MANAGERS = 3  # as many as transaction commit has
 
 
 def lemmas() -> list[kc.Property]:

@@ -9,8 +9,7 @@ SHAPES = ((2, 2), (2, 1), (1, 2), (1, 1))
 WAYS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 START = ((1, 2, 0, 0), (2, 2, 1, 0), (1, 2, 3, 0), (1, 2, 0, 2), (2, 1, 1, 2), (1, 2, 3, 2),
          (1, 1, 1, 3), (1, 1, 2, 3), (1, 1, 0, 4), (1, 1, 3, 4))  # fmt: skip
-Piece = tuple[int, int, int, int]
-"""Width, height, column and row."""
+Piece = tuple[int, int, int, int]  # width, height, column and row
 
 
 class Pieces(kc.SetOf):

@@ -1,7 +1,5 @@
 """Every engine, trace and table reads the words that other people's specifications are written with."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files of the register: what is not understood is named with file, table and mend."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

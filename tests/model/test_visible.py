@@ -1,7 +1,5 @@
 """Text of strangers: neither a terminal nor a CI service obeys it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A watch over the working tree: a run of the tests that leaves files behind fails."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
@@ -18,15 +16,10 @@ def untracked(root: Path) -> frozenset[str]:
 
 @define
 class Watch:
-    """Compares the tree at the end of a run with that at its start; workers of xdist leave it to their controller.
+    """Compares the tree at the end of a run with that at its start; workers of xdist leave it to their controller."""
 
-    Attributes:
-        root: the working tree.
-        before: its untracked files at the start.
-    """
-
-    root: Path
-    before: frozenset[str] = field(factory=frozenset)
+    root: Path  # the working tree
+    before: frozenset[str] = field(factory=frozenset)  # its untracked files at the start
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Look."""

@@ -1,7 +1,5 @@
 """Pages whose rows name tests."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

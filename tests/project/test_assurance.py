@@ -1,7 +1,5 @@
 """Pages of docs/explanation that name tests name those that exist, and every report has its line of assurance."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.project.pages import cells, missing_tests, named_tests

@@ -1,7 +1,5 @@
 """Files for users' CI: the example workflow, the hook, the Dockerfile and the completion do what the page says."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A base install: each command that needs an extra names it in one line; all else works."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

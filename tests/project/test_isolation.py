@@ -1,7 +1,5 @@
 """Tests stand alone: another order passes as well, and a run that leaves files behind fails."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

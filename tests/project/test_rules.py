@@ -1,7 +1,5 @@
 """Rules, citations and the README: each leads somewhere, has what it needs, and says what data say."""
 
-from __future__ import annotations
-
 import functools
 import io
 import re

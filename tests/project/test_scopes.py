@@ -1,7 +1,5 @@
 """The page of scopes says what a search counts, and every system has a page."""
 
-from __future__ import annotations
-
 import re
 import time
 

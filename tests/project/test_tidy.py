@@ -1,7 +1,5 @@
 """The style of the project as tests: layers, effects, lengths, docstrings. Each rule lists all who offend it."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import io
@@ -16,8 +14,7 @@ import pytest
 
 from tests.shared.places import ROOT
 
-LAYERS = ("model", "properties", "solvers", "ci")
-"""Each layer imports itself and those before it."""
+LAYERS = ("model", "properties", "solvers", "ci")  # each layer imports itself and those before it
 
 pytestmark = pytest.mark.xdist_group("sources")  # so that each file is read once
 
@@ -38,8 +35,7 @@ BESIDES = {"model/language/symbolic.py": {"sys"}, "properties/catalogue.py": {"i
 """The error of a rule names its line, from the call stack; the catalogue imports a system when it is asked for; the
 register is TOML beside its modules."""
 
-EXPORTS = frozenset({"ci/conformance/vectors/__init__.py"})
-"""Packages whose `__init__` exports names."""
+EXPORTS = frozenset({"ci/conformance/vectors/__init__.py"})  # packages whose `__init__` exports names
 
 EFFECTS_OF_CI = ("print", "open", "input")
 

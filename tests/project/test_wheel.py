@@ -4,8 +4,6 @@ The environment finds the packages that kraftcheck depends on in the one that ru
 for it; kraftcheck itself it has from the wheel alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -76,17 +74,11 @@ def test_properties(kraftcheck_property):
 
 @frozen
 class Installed:
-    """A virtual environment with the wheel, and a project far from the checkout.
+    """A virtual environment with the wheel, and a project far from the checkout."""
 
-    Attributes:
-        wheel: the file.
-        python: the environment's interpreter.
-        project: the folder.
-    """
-
-    wheel: Path
-    python: Path
-    project: Path
+    wheel: Path  # the file
+    python: Path  # the environment's interpreter
+    project: Path  # the folder
 
     def run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
         """A command in the project, which sees nothing of the checkout."""

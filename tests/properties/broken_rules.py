@@ -3,8 +3,6 @@
 A choice changes every rule set that has it right, before any test module is imported.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

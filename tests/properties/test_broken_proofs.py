@@ -1,7 +1,5 @@
 """A variant that refutes a proven property breaks its proof, for some number of participants and for any."""
 
-from __future__ import annotations
-
 import functools
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The matrix of defects: exactly the properties named refute each; large scopes; and which choices a system reads."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json
@@ -42,8 +40,7 @@ SLOW = {
 """Defects whose scopes have 0.4 to 4 million states: left to `kraftcheck bugs`."""
 
 QUICK = [bug for bug in BUGS if bug.variant not in SLOW]
-CHEAP = "hw-uses-proposed-isr"
-"""A defect that is found in 2 steps, in the smallest scope."""
+CHEAP = "hw-uses-proposed-isr"  # a defect that is found in 2 steps, in the smallest scope
 UNSEEN = {"timeout-only-if-leading", "reports-wait-for-assignments"}
 """Where document and code differ, and both keep every property; `noticed.toml` has what asks each."""
 

@@ -1,7 +1,5 @@
 """Lemmas of proofs are true, of steps too: nothing reachable breaks one, but by the variant that refutes it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -48,8 +46,7 @@ FURTHER = [("directories", "tiny"), ("directories", "small"), ("directories", "c
 """Scopes of the systems that are proven under the right rules only."""
 
 
-UNBROKEN = (Holds, Vacuous)
-"""Verdicts on lemmas that no state breaks: at a small scope one may speak of nothing."""
+UNBROKEN = (Holds, Vacuous)  # verdicts on lemmas that no state breaks: at a small scope one may speak of nothing
 
 
 def with_lemmas(system: System) -> System:
@@ -243,8 +240,7 @@ PLACES = {
 
 DATA = shown(read_runs(DOCS / "reference" / "proofs.json"))
 
-Case = tuple[str, str, str, tuple[tuple[str, int], ...]]
-"""System, variant, scope, bounds."""
+Case = tuple[str, str, str, tuple[tuple[str, int], ...]]  # system, variant, scope, bounds
 
 
 def case(row: Refuter) -> Case:

@@ -1,7 +1,5 @@
 """Liveness of the shipped systems: every verdict is the expected one, and every claim can fail, by a lasso."""
 
-from __future__ import annotations
-
 import functools
 import time
 

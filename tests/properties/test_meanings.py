@@ -1,7 +1,5 @@
 """Other meanings of the rules, which no variant is: what proofs for any number say of each, or why nothing changes."""
 
-from __future__ import annotations
-
 import pytest
 from attrs import frozen
 
@@ -18,30 +16,21 @@ from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in
 from tests.solvers.smt.asking import session
 
-RIGHT = "-fenced-may-join-isr"
-"""A row of the matrix is of a variant; this choice is off as it is."""
+RIGHT = "-fenced-may-join-isr"  # a row of the matrix is of a variant; this choice is off as it is
 
 
 @frozen
 class Meaning:
-    """A rule that means something else.
+    """A rule that means something else."""
 
-    Attributes:
-        name: of the change.
-        where: module and function of the model.
-        old, new: the piece of the function, and what stands there instead.
-        breaks: the claims that a run with few brokers refutes, by a step that is not proven to keep them.
-        why: where nothing breaks, the reason.
-        bounds: where runs are looked for, in the scope tiny.
-    """
-
-    name: str
-    where: str
+    name: str  # of the change
+    where: str  # module and function of the model
+    # old, new: the piece of the function, and what stands there instead
     old: str
     new: str
-    breaks: str = ""
-    why: str = ""
-    bounds: tuple[tuple[str, int], ...] = ()
+    breaks: str = ""  # the claims that a run with few brokers refutes, by a step that is not proven to keep them
+    why: str = ""  # where nothing breaks, the reason
+    bounds: tuple[tuple[str, int], ...] = ()  # where runs are looked for, in the scope tiny
     system: str = "elections"
 
     def row(self) -> str:

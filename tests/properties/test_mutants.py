@@ -1,7 +1,5 @@
 """The tables of mutants in docs/reference are what mutants come to, and every survivor is judged."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections import Counter
@@ -46,8 +44,7 @@ from tests.shared.places import DOCS
 
 PLACE = DOCS / "reference" / "load-bearing.json"
 PARTS = {part.system: part for part in read_parts(PLACE)}
-SAMPLE = 12
-"""Of the first table one mutant in so many is explored again."""
+SAMPLE = 12  # of the first table one mutant in so many is explored again
 
 Key = tuple[str, str, str, str, str]
 
@@ -176,8 +173,7 @@ def test_guards_of_one_name_are_told_apart() -> None:
 
 
 SCORES = {one.system: one for one in read_scores(DOCS / "reference" / "operator-mutants.json")}
-DRAWN = 20
-"""Mutants that are drawn of those in the document, whatever system meets them."""
+DRAWN = 20  # mutants that are drawn of those in the document, whatever system meets them
 
 SLACK = 0.2
 """How much lower the score of all mutants of a system may be than that of those which are drawn for the document."""

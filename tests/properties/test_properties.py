@@ -1,7 +1,5 @@
 """Properties: the catalogue is honest, each can fail, tells losses from logs, and asks no rule that it judges."""
 
-from __future__ import annotations
-
 import functools
 import subprocess
 import sys
@@ -45,8 +43,7 @@ from kraftcheck.solvers.program.verdict import Holds, Refuted
 
 ELECTIONS = SYSTEMS["elections"]
 
-SCOPES = ("tiny", "small", "directories")
-"""Scopes in the order of their size; between them they have every action."""
+SCOPES = ("tiny", "small", "directories")  # scopes in the order of their size; between them they have every action
 
 
 def setting(scope: str, rules: str = "fixed") -> Setting:
@@ -287,8 +284,7 @@ def test_permission_and_deaths_are_met() -> None:
     assert {v.claim for v in found.verdicts if isinstance(v.verdict, Holds)} >= wanted
 
 
-PRESETS = ("fixed", "kip")
-"""Rule sets between which the claims of a system differ."""
+PRESETS = ("fixed", "kip")  # rule sets between which the claims of a system differ
 
 PREFIX = "kraftcheck.model."
 NAMES = {f.__code__: (f"{f.__module__.removeprefix(PREFIX)}:{f.__qualname__}", bool(rules_of(f))) for f in functions()}

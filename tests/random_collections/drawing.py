@@ -1,7 +1,5 @@
 """Systems with one collection, drawn at random: as data, in the language, and as a naive search."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from typing import Any
@@ -11,8 +9,7 @@ from attrs import frozen
 import kraftcheck as kc
 from tests.random_collections.kinds import KINDS, NUMBERS, Kind, LostError
 
-TURNS = 3
-"""A second word of the state counts modulo this."""
+TURNS = 3  # a second word of the state counts modulo this
 
 
 @frozen
@@ -25,33 +22,22 @@ class Box:
 
 @frozen
 class Deed:
-    """What an action does.
+    """What an action does."""
 
-    Attributes:
-        chain: operations, each with its operand: a number, `v` for the argument, or `turn`.
-        instead: what it does where a question is answered with no; none: it always does the same.
-        question: the question, with its operand.
-        guard: whether it is asked only where the question is answered with yes.
-    """
-
-    chain: tuple[tuple[str, Any], ...]
+    chain: tuple[tuple[str, Any], ...]  # operations, each with its operand: a number, `v` for the argument, or `turn`
+    # what it does where a question is answered with no; none: it always does the same
     instead: tuple[tuple[str, Any], ...] | None
-    question: tuple[str, Any]
-    guard: bool
+    question: tuple[str, Any]  # the question, with its operand
+    guard: bool  # whether it is asked only where the question is answered with yes
 
 
 @frozen
 class Drawn:
-    """A system as data.
+    """A system as data."""
 
-    Attributes:
-        kind: the name of the kind of collection.
-        deeds: its actions.
-        claims: by id, whether it is a goal, and questions with the answers of which one is expected.
-    """
-
-    kind: str
-    deeds: tuple[Deed, ...]
+    kind: str  # the name of the kind of collection
+    deeds: tuple[Deed, ...]  # its actions
+    # by id, whether it is a goal, and questions with the answers of which one is expected
     claims: Mapping[str, tuple[bool, tuple[tuple[str, Any, bool], ...]]]
 
     @property
@@ -134,17 +120,11 @@ def built(one: Drawn) -> kc.System:
 
 @frozen
 class Judged:
-    """What the naive search finds.
+    """What the naive search finds."""
 
-    Attributes:
-        states: every state that is reached.
-        words: the verdict on each claim, and the steps to what shows it.
-        lost: whether a step was left out that lost something or left the layout without a cap.
-    """
-
-    states: frozenset[Any]
-    words: Mapping[str, tuple[str, int | None]]
-    lost: bool
+    states: frozenset[Any]  # every state that is reached
+    words: Mapping[str, tuple[str, int | None]]  # the verdict on each claim, and the steps to what shows it
+    lost: bool  # whether a step was left out that lost something or left the layout without a cap
 
 
 def judged(one: Drawn) -> Judged:

@@ -4,8 +4,6 @@ An operation of the plain reading raises `LostError` where the collection of the
 holds.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,11 +13,9 @@ from attrs import frozen
 import kraftcheck as kc
 from kraftcheck.model.language.layout import subset_of
 
-NUMBERS = 4
-"""Operands are numbers below it; the last stands for no declared value, item or key."""
+NUMBERS = 4  # operands are numbers below it; the last stands for no declared value, item or key
 
-CAPACITY = 2
-"""Items of a queue."""
+CAPACITY = 2  # items of a queue
 
 
 class LostError(Exception):
@@ -71,25 +67,19 @@ class Way:
 
 @frozen
 class Kind:
-    """A kind of collection.
+    """A kind of collection."""
 
-    Attributes:
-        layout: its layout, which may have a cap.
-        empty, plain: the first value, of the language and of Python.
-        operations, questions: by name; what a question answers is a word or a truth.
-        shown: a collection of the language as one of Python.
-        outside: whether a plain one is outside the layout, and by a bound that may be a cap.
-        capped: whether the layout has a reason for its bound.
-    """
-
-    layout: Callable[[], Any]
+    layout: Callable[[], Any]  # its layout, which may have a cap
+    # empty, plain: the first value, of the language and of Python
     empty: Any
     plain: Any
+    # operations, questions: by name; what a question answers is a word or a truth
     operations: Mapping[str, Way]
     questions: Mapping[str, Way]
-    shown: Callable[[Any], Any]
+    shown: Callable[[Any], Any]  # a collection of the language as one of Python
+    # whether a plain one is outside the layout, and by a bound that may be a cap
     outside: Callable[[Any], bool] = lambda plain: False
-    capped: bool = False
+    capped: bool = False  # whether the layout has a reason for its bound
 
 
 def _append(queue: Any, item: Any) -> Any:

@@ -1,7 +1,5 @@
 """Random systems with collections: engines agree with a naive search, and any number is any finite number."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import random

@@ -1,7 +1,5 @@
 """A random system in the project's own terms: what the engines are given."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

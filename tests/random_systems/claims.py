@@ -1,7 +1,5 @@
 """Claims drawn at random, with the space at hand: most hold where a system starts, so that some break late."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -29,19 +29,12 @@ class DisagreementError(AssertionError):
 
 @define
 class Case:
-    """A random system with all that engines need of it.
+    """A random system with all that engines need of it."""
 
-    Attributes:
-        drawn: the system and its space.
-        cache: a folder for compiled code; None: none is kept.
-        program: the system, traced.
-        verdicts: what is expected of each claim, and of `deadlock`.
-    """
-
-    drawn: Drawn
-    cache: Path | None = None
-    program: Program = field(init=False)
-    verdicts: Mapping[str, Expected] = field(init=False)
+    drawn: Drawn  # the system and its space
+    cache: Path | None = None  # a folder for compiled code; None: none is kept
+    program: Program = field(init=False)  # the system, traced
+    verdicts: Mapping[str, Expected] = field(init=False)  # what is expected of each claim, and of `deadlock`
 
     def __attrs_post_init__(self) -> None:
         """Trace the system; judge its claims naively."""
@@ -76,11 +69,7 @@ class Case:
         return state_to_plain(self.machine, self.program.layout.unpack(packed))
 
     def same(self, what: str, engine: Any, naive: Any) -> None:
-        """Both say the same.
-
-        Raises:
-            DisagreementError: else.
-        """
+        """Both say the same."""
         if engine != naive:
             raise DisagreementError(f"{what}: the engine says\n{engine}\nand the naive search\n{naive}\nof "
                                     + described(self.machine))  # fmt: skip

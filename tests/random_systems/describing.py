@@ -1,7 +1,5 @@
 """A random system in a few lines, for people who look into a failing case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from tests.random_systems.machines import Machine, Move

@@ -1,7 +1,5 @@
 """Expressions drawn at random, of a sort that is wanted, over the variables that there are."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Sequence
@@ -13,8 +11,7 @@ from kraftcheck.model.language.words import MASK_BITS
 from tests.random_systems.nodes import SORTS, Applied, Constant, Node, Operator, Span, Variable
 from tests.random_systems.operators import OPERATORS
 
-WIDEST = 1 << 61
-"""Words stay below this in size, so that their sums fit 64 bits."""
+WIDEST = 1 << 61  # words stay below this in size, so that their sums fit 64 bits
 
 BY_RESULT: dict[str, list[Operator]] = {}
 for _operator in OPERATORS.values():
@@ -33,25 +30,15 @@ def fitting_operators(sort: str, sorts: frozenset[str], symmetric: bool) -> tupl
 
 @define
 class Draw:
-    """Draws expressions.
+    """Draws expressions."""
 
-    Attributes:
-        random: where everything comes from.
-        variables: what expressions may name.
-        brokers: how many brokers there are.
-        ids: the brokers that constants name.
-        capacity: slots of a list; 0: there are no lists.
-        symmetric: whether brokers must not be told apart by their numbers.
-        masks: whether words are used as masks.
-    """
-
-    random: random.Random
-    variables: Sequence[Variable]
-    brokers: int
-    ids: Sequence[int]
-    capacity: int
-    symmetric: bool
-    masks: bool = True
+    random: random.Random  # where everything comes from
+    variables: Sequence[Variable]  # what expressions may name
+    brokers: int  # how many brokers there are
+    ids: Sequence[int]  # the brokers that constants name
+    capacity: int  # slots of a list; 0: there are no lists
+    symmetric: bool  # whether brokers must not be told apart by their numbers
+    masks: bool = True  # whether words are used as masks
     _by_sort: dict[str, list[Variable]] = field(init=False)
     _sorts: frozenset[str] = field(init=False)
 

@@ -1,7 +1,5 @@
 """The engines that do not explore everything, judged by the naive search."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
@@ -31,8 +29,7 @@ from tests.random_systems.comparison import Case, agrees, is_witness
 from tests.random_systems.naive import Reader
 from tests.random_systems.verdicts import occasion
 
-PROOF_STEPS = 3
-"""How deep bounded model checking goes."""
+PROOF_STEPS = 3  # how deep bounded model checking goes
 
 EFFORT = Effort(timeout=5)
 

@@ -9,45 +9,30 @@ from attrs import frozen
 
 from tests.random_systems.nodes import BEFORE, Node, Span, Variable
 
-State = tuple[Any, ...]
-"""The plain values of all fields, in order."""
+State = tuple[Any, ...]  # the plain values of all fields, in order
 
 
 @frozen
 class Crossed:
-    """A bound of a leaf's domain that a value is beyond.
+    """A bound of a leaf's domain that a value is beyond."""
 
-    Attributes:
-        path: of the leaf, as layouts name leaves.
-        declared: whether the domain says that this bound is meant.
-    """
-
-    path: str
-    declared: bool
+    path: str  # of the leaf, as layouts name leaves
+    declared: bool  # whether the domain says that this bound is meant
 
 
 @frozen
 class Field:
-    """A part of a state, an argument, or a part of an event.
+    """A part of a state, an argument, or a part of an event."""
 
-    Attributes:
-        name: what it is called.
-        kind: `word`, `truth`, `id`, `set`, `list`, `one`, `record` or `tuple`.
-        lo, hi: smallest and largest value of a word.
-        size: brokers that an id, a set, a list or a list of at most one may name; items of a tuple.
-        capacity: slots of a list.
-        parts: fields of a record; of a tuple the one field that each item is.
-        capped: whether the upper bounds of its leaves are declared.
-    """
-
-    name: str
-    kind: str
+    name: str  # what it is called
+    kind: str  # `word`, `truth`, `id`, `set`, `list`, `one`, `record` or `tuple`
+    # lo, hi: smallest and largest value of a word
     lo: int = 0
     hi: int = 0
-    size: int = 0
-    capacity: int = 0
-    parts: tuple[Field, ...] = ()
-    capped: bool = False
+    size: int = 0  # brokers that an id, a set, a list or a list of at most one may name; items of a tuple
+    capacity: int = 0  # slots of a list
+    parts: tuple[Field, ...] = ()  # fields of a record; of a tuple the one field that each item is
+    capped: bool = False  # whether the upper bounds of its leaves are declared
 
     @property
     def sort(self) -> str:
@@ -137,67 +122,44 @@ class Event:
 
 @frozen
 class Move:
-    """An action.
+    """An action."""
 
-    Attributes:
-        name: what it is called.
-        parameters: its arguments as fields, each with its plain values.
-        guard: named conjuncts; one truth where the only name is empty; None: always enabled.
-        assignments: what is set, all from the state before.
-        when: where this is false, the state stays as it is; None: never.
-        event: what the effect reports.
-    """
-
-    name: str
-    parameters: tuple[tuple[Field, tuple[Any, ...]], ...]
-    guard: Mapping[str, Node] | None
-    assignments: tuple[Assignment, ...]
-    when: Node | None = None
-    event: Event | None = None
+    name: str  # what it is called
+    parameters: tuple[tuple[Field, tuple[Any, ...]], ...]  # its arguments as fields, each with its plain values
+    guard: Mapping[str, Node] | None  # named conjuncts; one truth where the only name is empty; None: always enabled
+    assignments: tuple[Assignment, ...]  # what is set, all from the state before
+    when: Node | None = None  # where this is false, the state stays as it is; None: never
+    event: Event | None = None  # what the effect reports
 
 
 @frozen
 class Claim:
-    """A property.
+    """A property."""
 
-    Attributes:
-        id, kind: as of `kraftcheck.model.language.system.Property`.
-        parts: named conjuncts; one truth where the only name is empty.
-        about: for claims about steps, the action that it is about; empty: every one.
-        when: for `recovers`, the states concerned; None: all.
-        by: for `recovers`, the way out, with the plain values that arguments may have.
-    """
-
+    # id, kind: as of `kraftcheck.model.language.system.Property`
     id: str
     kind: str
-    parts: Mapping[str, Node]
-    about: str = ""
-    when: Node | None = None
+    parts: Mapping[str, Node]  # named conjuncts; one truth where the only name is empty
+    about: str = ""  # for claims about steps, the action that it is about; empty: every one
+    when: Node | None = None  # for `recovers`, the states concerned; None: all
+    # for `recovers`, the way out, with the plain values that arguments may have
     by: Mapping[str, Mapping[str, tuple[Any, ...]]] | None = None
 
 
 @frozen
 class Machine:
-    """A random system.
+    """A random system."""
 
-    Attributes:
-        name: with the seed.
-        fields, moves, claims, initial: what it is made of.
-        brokers: how many brokers there are; those that symmetric systems rename.
-        symmetric: whether brokers can change places.
-        quiescent: states that may have no successor; None: no state may.
-        bounds: budgets by name.
-    """
-
-    name: str
+    name: str  # with the seed
+    # fields, moves, claims, initial: what it is made of
     fields: tuple[Field, ...]
     moves: tuple[Move, ...]
     initial: tuple[State, ...]
     claims: tuple[Claim, ...] = ()
-    brokers: int = 3
-    symmetric: bool = False
-    quiescent: Node | None = None
-    bounds: Mapping[str, int] | None = None
+    brokers: int = 3  # how many brokers there are; those that symmetric systems rename
+    symmetric: bool = False  # whether brokers can change places
+    quiescent: Node | None = None  # states that may have no successor; None: no state may
+    bounds: Mapping[str, int] | None = None  # budgets by name
 
     def nodes(self) -> Iterator[Node]:
         """Every expression."""

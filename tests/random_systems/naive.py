@@ -1,7 +1,5 @@
 """The naive search: breadth first, on plain Python values, one dict of states; it uses nothing of the project."""
 
-from __future__ import annotations
-
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,21 +16,13 @@ Environment = tuple[Any, ...]
 
 @frozen
 class Taken:
-    """An enabled action instance in a state.
+    """An enabled action instance in a state."""
 
-    Attributes:
-        move: number of the action.
-        arguments: plain argument values.
-        after: the state it leads to, which is none where a field leaves its domain.
-        event: plain parts of the event; None: none.
-        cut: the bounds of domains that it crosses.
-    """
-
-    move: int
-    arguments: Arguments
-    after: State
-    event: tuple[Any, ...] | None
-    cut: tuple[Crossed, ...]
+    move: int  # number of the action
+    arguments: Arguments  # plain argument values
+    after: State  # the state it leads to, which is none where a field leaves its domain
+    event: tuple[Any, ...] | None  # plain parts of the event; None: none
+    cut: tuple[Crossed, ...]  # the bounds of domains that it crosses
 
 
 class TooLargeError(Exception):
@@ -126,18 +116,14 @@ def _with(value: Any, places: Sequence[int], new: Any) -> Any:
 
 @define
 class Graph:
-    """An explored space.
+    """An explored space."""
 
-    Attributes:
-        machine: whose.
-        depth: for each state its distance from the initial ones, in the order of discovery.
-        taken: for each state its enabled action instances, in order, also those that a domain cuts.
-        true, false: guard conjuncts, by number of action and name, that were ever so.
-    """
-
-    machine: Machine
+    machine: Machine  # whose
+    # for each state its distance from the initial ones, in the order of discovery
     depth: dict[State, int] = field(factory=dict)
+    # for each state its enabled action instances, in order, also those that a domain cuts
     taken: dict[State, list[Taken]] = field(factory=dict)
+    # true, false: guard conjuncts, by number of action and name, that were ever so
     true: set[tuple[int, str]] = field(factory=set)
     false: set[tuple[int, str]] = field(factory=set)
 
@@ -186,11 +172,7 @@ class Graph:
 
 
 def search(machine: Machine, most_states: int, most_steps: int) -> Graph:
-    """The whole space.
-
-    Raises:
-        TooLargeError: past one of the limits.
-    """
+    """The whole space."""
     reader, graph, steps = Reader(machine), Graph(machine), 0
     waiting = deque(dict.fromkeys(machine.initial))
     graph.depth.update(dict.fromkeys(waiting, 0))
@@ -227,18 +209,13 @@ def enabled(reader: Reader, graph: Graph, state: State) -> Iterator[Taken]:
 
 @frozen
 class Way:
-    """What the search says about a `recovers` claim.
-
-    Attributes:
-        concerned: states that it is about and that do not satisfy it; `about` counts all that it is about.
-        lost: those of them from which no way leads to a state that satisfies it, nor out of a domain.
-        uncertain: those of them from which none leads to such a state, but one out of a domain.
-    """
+    """What the search says about a `recovers` claim."""
 
     about: int
+    # states that it is about and that do not satisfy it; `about` counts all that it is about
     concerned: frozenset[State]
-    lost: frozenset[State]
-    uncertain: frozenset[State]
+    lost: frozenset[State]  # those of them from which no way leads to a state that satisfies it, nor out of a domain
+    uncertain: frozenset[State]  # those of them from which none leads to such a state, but one out of a domain
 
 
 def allowed(machine: Machine, claim: Claim, taken: Taken) -> bool:

@@ -17,42 +17,32 @@ from kraftcheck.model.language.idlists import AtMostOne, IdList
 SORTS = ("word", "truth", "id", "set", "list", "one", "words", "truths", "record", "records", "idlist", "number")
 """What an expression can stand for; `id` is the number of a broker or -1, `number` one that is known."""
 
-Span = tuple[int, int]
-"""Smallest and largest value that a word can have."""
+Span = tuple[int, int]  # smallest and largest value that a word can have
 
 NO_SPAN: Span = (0, 0)
 
-BEFORE, AFTER, ARGUMENTS, EVENT, BOUNDS = range(5)
-"""Places of an environment: where a variable is looked up."""
+BEFORE, AFTER, ARGUMENTS, EVENT, BOUNDS = range(5)  # places of an environment: where a variable is looked up
 
-SOURCES = ("", "after.", "", "event.", "bound ")
-"""What stands before a variable's name in text, by source."""
+SOURCES = ("", "after.", "", "event.", "bound ")  # what stands before a variable's name in text, by source
 
 
 @frozen(slots=True)
 class Operator:
-    """An operator or word of the rules' language.
+    """An operator or word of the rules' language."""
 
-    Attributes:
-        name, result, takes: what it is called, the sort that it gives, the sorts of its operands.
-        plain, rule: its meaning on plain values, and in the language.
-        text: how it is written, with `{0}` for the first operand.
-        span: for words, the span of its value from those of its operands; None where it is 0..62.
-        ordered: whether it tells brokers apart by their numbers.
-        masks: whether its operands are masks in words, which are never negative.
-        divides: whether its second operand is a divisor, which is never 0.
-    """
-
+    # name, result, takes: what it is called, the sort that it gives, the sorts of its operands
     name: str
     result: str
     takes: tuple[str, ...]
+    # plain, rule: its meaning on plain values, and in the language
     plain: Callable[..., Any]
     rule: Callable[..., Any]
-    text: str
+    text: str  # how it is written, with `{0}` for the first operand
+    # for words, the span of its value from those of its operands; None where it is 0..62
     span: Callable[[Sequence[Span]], Span] | None = None
-    ordered: bool = False
-    masks: bool = False
-    divides: bool = False
+    ordered: bool = False  # whether it tells brokers apart by their numbers
+    masks: bool = False  # whether its operands are masks in words, which are never negative
+    divides: bool = False  # whether its second operand is a divisor, which is never 0
 
     @property
     def key(self) -> str:

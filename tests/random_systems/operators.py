@@ -3,8 +3,6 @@
 The meanings are written from the documentation of `model`, and never call it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,8 +23,7 @@ from kraftcheck.model.language.words import (
 )
 from tests.random_systems.nodes import Operator, Span
 
-MASK_BITS = 62
-"""Numbers of brokers are below this; as numbers of others, no broker has them."""
+MASK_BITS = 62  # numbers of brokers are below this; as numbers of others, no broker has them
 
 
 def signature(sorts: str) -> tuple[str, tuple[str, ...]]:

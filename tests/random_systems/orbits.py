@@ -1,7 +1,5 @@
 """Symmetry, naively: the states that differ by the numbers of brokers, by trying every order of plain values."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

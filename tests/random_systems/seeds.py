@@ -1,7 +1,5 @@
 """Which seeds run, and each as a system: `kraftcheck explore tests.random_systems.seeds:SEED_7`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -21,8 +19,7 @@ from tests.random_systems.engines import (
 from tests.random_systems.orbits import agrees_with_symmetry, is_symmetric
 from tests.random_systems.systems import drawn
 
-ALWAYS, NIGHTLY = 200, 20_000
-"""Seeds below the first run at every change, those below the second at night."""
+ALWAYS, NIGHTLY = 200, 20_000  # seeds below the first run at every change, those below the second at night
 
 FAILED: dict[int, str] = {
     25: "a step that the way out may use and a cap cuts was not counted, where others of its action may not be used: "
@@ -31,8 +28,7 @@ FAILED: dict[int, str] = {
 }  # fmt: skip
 """Seeds that failed once, with the reason; all engines judge them at every change."""
 
-BARELY = Sampling(states=1)
-"""What is audited of a search whose successors are compared besides."""
+BARELY = Sampling(states=1)  # what is audited of a search whose successors are compared besides
 
 ENGINES = {
     "walks": (10, walks_agree),
@@ -43,16 +39,11 @@ ENGINES = {
 }
 """For each engine that is cheap or rare, every how many seeds it runs."""
 
-TASKS_EVERY = 40
-"""Every how many seeds the tasks of the Spark engine run."""
+TASKS_EVERY = 40  # every how many seeds the tasks of the Spark engine run
 
 
 def check_seed(seed: int, folder: Path, *, everything: bool = False) -> None:
-    """All engines whose turn it is agree with the naive search; a folder is for files.
-
-    Raises:
-        DisagreementError: naming the system.
-    """
+    """All engines whose turn it is agree with the naive search; a folder is for files."""
     case = Case.of_seed(seed, folder / "code")
     check_native(case)
     if is_symmetric(case.machine):

@@ -1,7 +1,5 @@
 """Machines drawn at random: fields, actions and initial states, within a size that can be searched naively."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator, Sequence
@@ -16,14 +14,11 @@ from tests.random_systems.naive import Graph, TooLargeError, search
 from tests.random_systems.nodes import ARGUMENTS, BEFORE, BOUNDS, Applied, Constant, Node, Variable
 from tests.random_systems.operators import OPERATORS
 
-MOST_STATES, MOST_STEPS = 160, 1_200
-"""Size of a system that is kept; a larger one is drawn again."""
+MOST_STATES, MOST_STEPS = 160, 1_200  # size of a system that is kept; a larger one is drawn again
 
-LEAST_STATES = (1, 6, 8, 12, 16, 24, 32, 48)
-"""A seed chooses one of these; a system with fewer states is drawn again."""
+LEAST_STATES = (1, 6, 8, 12, 16, 24, 32, 48)  # a seed chooses one of these; a system with fewer states is drawn again
 
-WIDE = 62
-"""Brokers of a wide system, whose sets nearly fill a word."""
+WIDE = 62  # brokers of a wide system, whose sets nearly fill a word
 
 
 @frozen

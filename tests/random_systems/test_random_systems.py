@@ -1,7 +1,5 @@
 """Random systems: engines agree with a naive search; all parts of the language occur; a wrong engine is noticed."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections import Counter
@@ -210,8 +208,7 @@ def test_a_seed_is_all_that_it_takes() -> None:
     assert "random-3" in described(machines[0])
 
 
-machine_of = functools.cache(draw_anew)
-"""Systems as they are drawn while nothing is wrong, once for all mutants."""
+machine_of = functools.cache(draw_anew)  # systems as they are drawn while nothing is wrong, once for all mutants
 
 
 def native(case: Case) -> None:

@@ -1,7 +1,5 @@
 """What the verdict on each claim must be, from the naive search. The rules of verdicts are in `expected` alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from attrs import frozen
@@ -10,25 +8,18 @@ from tests.random_systems.machines import Claim, State
 from tests.random_systems.naive import Graph, Reader, ways
 from tests.random_systems.nodes import plainly
 
-DEADLOCK = Claim("deadlock", "deadlock", {})
-"""The claim that every state without a successor is quiescent."""
+DEADLOCK = Claim("deadlock", "deadlock", {})  # the claim that every state without a successor is quiescent
 
 GOALS = ("sometimes", "happens")
 
 
 @frozen
 class Expected:
-    """A verdict and the length of its shortest witness.
+    """A verdict and the length of its shortest witness."""
 
-    Attributes:
-        word: name of the class of verdict.
-        length: steps of the shortest counterexample or witness; None: there is none.
-        cases: for a `recovers` claim that holds, states that had to recover.
-    """
-
-    word: str
-    length: int | None = None
-    cases: int | None = None
+    word: str  # name of the class of verdict
+    length: int | None = None  # steps of the shortest counterexample or witness; None: there is none
+    cases: int | None = None  # for a `recovers` claim that holds, states that had to recover
 
 
 def occasion(graph: Graph, claim: Claim) -> int | None:

@@ -1,7 +1,5 @@
 """Published protocols for any number of participants, each with the switch of a defect, and with what is inductive."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve, frozen

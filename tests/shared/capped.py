@@ -1,7 +1,5 @@
 """A tank whose level may leave its domain on either side, for testing what engines say of steps that they leave out."""
 
-from __future__ import annotations
-
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.layout import Range
@@ -48,20 +46,16 @@ def _low(state: Tank) -> object:
     return state.level < 3
 
 
-CAPPED = tank("capped", Range(0, 5, cap=WHY), 1)
-"""Where the level may rise further; at 5 every step is left out."""
+CAPPED = tank("capped", Range(0, 5, cap=WHY), 1)  # where the level may rise further; at 5 every step is left out
 
 UNCAPPED = tank("uncapped", Range(0, 5), 1)
 """The same, without a word that the bound is meant: level 6 is one step behind it."""
 
-WIDER = tank("wider", Range(0, 6), 1)
-"""The same with room for level 6, which breaks its claims."""
+WIDER = tank("wider", Range(0, 6), 1)  # the same with room for level 6, which breaks its claims
 
-DRAINED = tank("drained", Range(0, 5, cap=WHY), 1, -1)
-"""A cap above says nothing of what is below 0."""
+DRAINED = tank("drained", Range(0, 5, cap=WHY), 1, -1)  # a cap above says nothing of what is below 0
 
-LOW = tank("low", Range(0, 5, cap=WHY), -1)
-"""It leaves below in the first step."""
+LOW = tank("low", Range(0, 5, cap=WHY), -1)  # it leaves below in the first step
 
 WITHIN = evolve(
     CAPPED,

@@ -1,7 +1,5 @@
 """The captured logs of real clusters, and logs made of them by changing one field."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -20,14 +18,11 @@ from kraftcheck.solvers.logs.explain.state import Batch, LogEntry, Undone, effec
 from tests.shared.places import TESTS
 
 CAPTURED = TESTS / "captured"
-ELR, NO_ELR = CAPTURED / "elr", CAPTURED / "no-elr"
-"""Kafka 4.1.0 with eligible leader replicas, and without."""
+ELR, NO_ELR = CAPTURED / "elr", CAPTURED / "no-elr"  # Kafka 4.1.0 with eligible leader replicas, and without
 
-DEAD_LEADER = CAPTURED / "kafka-4.0.0-elr"
-"""Kafka 4.0.0 with ELR, which elects dead last known leaders (KAFKA-19522)."""
+DEAD_LEADER = CAPTURED / "kafka-4.0.0-elr"  # Kafka 4.0.0 with ELR, which elects dead last known leaders (KAFKA-19522)
 
-TROUBLE = CAPTURED / "trouble"
-"""Kafka 4.1.0, where ELR is switched on on the way and brokers are unregistered."""
+TROUBLE = CAPTURED / "trouble"  # Kafka 4.1.0, where ELR is switched on on the way and brokers are unregistered
 
 NEWEST, RECENT = CAPTURED / "kafka-4.4.0", (CAPTURED / "kafka-4.2.1", CAPTURED / "kafka-4.3.1")
 """What operators do to a cluster of today, with brokers whose order in a hash set is not ascending."""
@@ -58,10 +53,6 @@ def replay_log(
         rules: the rule set for the highest metadata version that the controller supports, None while the log names
             none.
         settings: the controller's static configuration.
-
-    Raises:
-        EntryError: when a record's fields are not those of its kind.
-        ReplayError: when a snapshot's records do not fit together.
     """
     state, in_snapshot = empty(Controller(settings=settings or Settings())), False
     for batch in effective(batches):

@@ -13,8 +13,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.directories.state import Host, Placement
 from kraftcheck.model.systems.directories.system import DIRECTORIES
 
-DIR0, DIR1 = FIRST_LOCAL, FIRST_LOCAL + 1
-"""The ids of the two directories of each broker."""
+DIR0, DIR1 = FIRST_LOCAL, FIRST_LOCAL + 1  # the ids of the two directories of each broker
 
 BOUNDS = {
     "failures": 2, "crashes": 2, "fences": 2, "moves": 2, "copies": 1, "repairs": 2, "disk-changes": 1,

@@ -1,7 +1,5 @@
 """Toys at the edges of what engines pack, compile and search, and a search on ints that shares nothing with them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve, frozen
@@ -13,8 +11,7 @@ from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.reference.interpreter import Integers, Move
 
-SIDE = 41
-"""Places on each side of the grid."""
+SIDE = 41  # places on each side of the grid
 
 
 @frozen
@@ -142,13 +139,11 @@ class Room:
     locked: Truth
 
 
-DOORS = 131
-"""More instances of one action than two masks of 64 hold, and no multiple of 64."""
+DOORS = 131  # more instances of one action than two masks of 64 hold, and no multiple of 64
 
 BRICKED_UP = 12
 
-ROOMS = tuple((number * 37) % DOORS for number in range(DOORS))
-"""No arithmetic progression: an engine needs the table."""
+ROOMS = tuple((number * 37) % DOORS for number in range(DOORS))  # no arithmetic progression: an engine needs the table
 
 
 def _free(state: Room, to: Word) -> dict[str, Truth]:

@@ -1,7 +1,5 @@
 """States of the `elections` system for tests, and what its actions do to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas

@@ -1,7 +1,5 @@
 """Systems traced, explored by the native engine, and read on ints by the definition of the operators."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Systems with one fault each, as a new user writes them: what the command line must refuse in one line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve, frozen

@@ -1,7 +1,5 @@
 """A toy with a list that grows: `tests.shared.lists:QUEUE` on the command line."""
 
-from __future__ import annotations
-
 from attrs import frozen
 
 from kraftcheck.model.language.brokersets import Replicas

@@ -1,7 +1,5 @@
 """Where the repository's own files are: pages of docs, captured logs, vectors, snapshots."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent

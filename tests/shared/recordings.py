@@ -1,7 +1,5 @@
 """Partitions, targets, records and images for tests, as lists and as masks, and strategies that draw them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -163,17 +161,9 @@ BROKERS = 3
 
 @frozen
 class Case:
-    """One build in plain lists: the partition, the target, and who may lead.
+    """One build in plain lists: the partition, the target, and who may lead."""
 
-    Attributes:
-        replicas .. recovering: the partition; `directories` maps every broker.
-        wanted: replicas, ISR, removing, adding and recovery state of the target.
-        assigned: brokers that get a new directory, with it.
-        acceptable, stopped: brokers that may lead; that stopped uncleanly.
-        min_isr, unclean, elr: the rest of the context.
-        preferred, designated: the election, if it is no ordinary one.
-    """
-
+    # replicas .. recovering: the partition; `directories` maps every broker
     replicas: list[int]
     directories: list[int]
     isr: list[int]
@@ -183,13 +173,17 @@ class Case:
     adding: list[int]
     leader: int
     recovering: bool
+    # replicas, ISR, removing, adding and recovery state of the target
     wanted: tuple[list[int], list[int], list[int], list[int], bool]
-    assigned: dict[int, int]
+    assigned: dict[int, int]  # brokers that get a new directory, with it
+    # acceptable, stopped: brokers that may lead; that stopped uncleanly
     acceptable: list[int]
     stopped: list[int]
+    # min_isr, unclean, elr: the rest of the context
     min_isr: int
     unclean: bool
     elr_on: bool
+    # preferred, designated: the election, if it is no ordinary one
     preferred: bool = False
     designated: int | None = None
 

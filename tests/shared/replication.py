@@ -1,7 +1,5 @@
 """States of the `replication` system for tests, and what its actions do to them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

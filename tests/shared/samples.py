@@ -1,7 +1,5 @@
 """Which of many like cases run at every change; the rest run in the profile `nightly`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """TLC, the model checker of TLA+, from Maven: what it says of a module."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path
@@ -15,20 +13,14 @@ from kraftcheck.ci.bench.contest import MissingToolError
 
 @frozen
 class Answer:
-    """What TLC found.
+    """What TLC found."""
 
-    Attributes:
-        distinct, generated: numbers of states.
-        levels: states on the longest of the shortest paths.
-        violated: the properties that it refuted, each with the states of its counterexample.
-        text: its whole output.
-    """
-
+    # distinct, generated: numbers of states
     distinct: int
     generated: int
-    levels: int
-    violated: dict[str, int]
-    text: str
+    levels: int  # states on the longest of the shortest paths
+    violated: dict[str, int]  # the properties that it refuted, each with the states of its counterexample
+    text: str  # its whole output
 
 
 def jar() -> Path:

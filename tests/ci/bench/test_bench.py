@@ -1,7 +1,5 @@
 """The benchmark times commands, and refuses to measure wrong counts."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

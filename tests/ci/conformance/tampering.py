@@ -65,8 +65,7 @@ def essence(function, key, value):
     return plain(value)
 
 
-ROW = ("broker", "dir", "topic", "partition")
-"""What rows are known by."""
+ROW = ("broker", "dir", "topic", "partition")  # what rows are known by
 
 
 def plain(value):

@@ -1,7 +1,5 @@
 """`kraftcheck conform --kafka`: what is refused without Java, and the released classes themselves, with it."""
 
-from __future__ import annotations
-
 import re
 import signal
 from pathlib import Path
@@ -18,8 +16,7 @@ from kraftcheck.ci.conformance.kafka.drivers import Driver, DriverError
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from tests.shared.commands import kraftcheck
 
-pytestmark = pytest.mark.xdist_group("kafka")
-"""One worker fetches and compiles; the others find what it left."""
+pytestmark = pytest.mark.xdist_group("kafka")  # one worker fetches and compiles; the others find what it left
 
 
 def test_bad_input_is_one_line() -> None:

@@ -1,7 +1,5 @@
 """Defects, one change build each, asked of the released classes themselves: which release has which."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The released classes of a broker: replies that are late, failed directories, moving replicas and proposals."""
 
-from __future__ import annotations
-
 import pytest
 
 from kraftcheck.ci.conformance.kafka.cases import (

@@ -1,7 +1,5 @@
 """`kraftcheck conform --kafka --fuzz`: drawn sequences of requests on Kafka's own managers and on the model."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

@@ -1,7 +1,5 @@
 """`kraftcheck conform --kafka --tour images`: each step of a broker's image, on Kafka's own classes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -16,8 +14,7 @@ pytestmark = pytest.mark.xdist_group("kafka")
 
 NEWEST = "4.4.0"
 
-WITHOUT_PRESET = ("3.7.0", "3.9.2")
-"""A release whose classes are asked beside the rules of another, which completes it."""
+WITHOUT_PRESET = ("3.7.0", "3.9.2")  # a release whose classes are asked beside the rules of another, which completes it
 
 
 def toured(build: Build, rules: str, topics: int = 1) -> TourRow:

@@ -1,7 +1,5 @@
 """The jars of a Kafka release: what is refused, and how it is said. Needs neither Java nor a network."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

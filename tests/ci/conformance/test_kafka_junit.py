@@ -1,7 +1,5 @@
 """`kraftcheck trace --export junit`: counterexamples as tests of Kafka's own managers, compiled and run."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping

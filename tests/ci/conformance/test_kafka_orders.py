@@ -1,7 +1,5 @@
 """Orders that come from hash tables: the model's, and those of the classes themselves."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -22,8 +20,7 @@ pytestmark = pytest.mark.xdist_group("kafka")
 
 VERSION = "4.1.2"
 
-HASH_SET_OUTPUTS = ("count", False), ("ids", True)
-"""What a set lists that is made of the first ids, with others added."""
+HASH_SET_OUTPUTS = ("count", False), ("ids", True)  # what a set lists that is made of the first ids, with others added
 
 TIMELINE_MAP_OUTPUTS = (("first", False),)
 """The first key that Kafka's map of partitions lists, of keys that are put into it in an order."""

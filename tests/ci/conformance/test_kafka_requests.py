@@ -1,7 +1,5 @@
 """Requests that releases answer in their own way, put to the released managers and to the controller on ints."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The layouts of records against the schemas that a release carries in its jar."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

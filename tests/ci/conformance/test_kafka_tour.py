@@ -1,7 +1,5 @@
 """`kraftcheck conform --kafka --tour`: the explored graph, step by step, on Kafka's own managers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -199,8 +197,7 @@ def test_a_cleared_elr_stays_indexed() -> None:
 ISR_OF_NOBODY = ("kafka-4.0.0", "kafka-4.0.1", "kafka-4.0.2")
 """Releases that elect a last known leader of -1 (B5), which a set of brokers cannot hold."""
 
-NOBODY = -(1 << 31)
-"""The ISR [-1] as the driver writes sets."""
+NOBODY = -(1 << 31)  # the ISR [-1] as the driver writes sets
 
 MET_BY_NOBODY = {"elections tiny", "elections small", "elections directories", "directories restarts"}
 """Where such an ISR can come about: those that have ELR on, and a leader outside an empty ISR that is started anew."""

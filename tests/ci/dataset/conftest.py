@@ -1,7 +1,5 @@
 """A dataset that the tests of this folder ask."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

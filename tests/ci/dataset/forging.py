@@ -1,7 +1,5 @@
 """Datasets that a stranger changed, all digests computed anew: nothing in them is an accident."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The page of questions: useful ones about a space, with their answers."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -91,11 +89,7 @@ def answered(data: Dataset) -> str:
 
 
 def page() -> str:
-    """Explore the space, and make the page.
-
-    Raises:
-        RuntimeError: when the exploration fails.
-    """
+    """Explore the space, and make the page."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-questions-") as place:
         ran = kraftcheck(*EXPLORE, Path(place) / "out")
         if ran.code:

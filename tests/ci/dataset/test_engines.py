@@ -1,7 +1,5 @@
 """DuckDB and Spark give the same answers; filters reach the files and the states before transitions are made."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A dataset of a stranger's: nothing in it runs, nothing outside it is read, written or removed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Datasets changed at random and sealed again: refused or answered, and nothing outside them is touched."""
 
-from __future__ import annotations
-
 import collections
 import random
 import time
@@ -15,8 +13,7 @@ from tests.ci.fuzz.bounds import Reader, tried_for, tried_in
 from tests.ci.fuzz.mutations import mutation
 from tests.shared.commands import kraftcheck
 
-CODES = frozenset({0, 2, 20, 24})
-"""Answered, refused, incomplete, or not confirmed by ints; never 255."""
+CODES = frozenset({0, 2, 20, 24})  # answered, refused, incomplete, or not confirmed by ints; never 255
 
 
 @pytest.fixture(scope="module")

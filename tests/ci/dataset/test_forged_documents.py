@@ -1,7 +1,5 @@
 """Checkpoints, runs and single values of a stranger's: what is not as it is written counts for nothing."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Groups as columns: read as they were written, whole or in part, and refused when they are something else."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import zlib

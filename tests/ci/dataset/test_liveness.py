@@ -1,7 +1,5 @@
 """Liveness of a committed run: the native verdicts and lassos, with steps in files or in memory, and after a stop."""
 
-from __future__ import annotations
-
 import random
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A session of questions: from a terminal, and from a pipe."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

@@ -1,7 +1,5 @@
 """`kraftcheck query` and `kraftcheck sweep`: answers equal what ints count; the documented examples run."""
 
-from __future__ import annotations
-
 import collections
 import json
 import re

@@ -1,7 +1,5 @@
 """The catalogue of questions has the answers that the space gives."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of others' tools: what a run and an export leave is read by each of them as it stands."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

@@ -6,8 +6,6 @@ larger, not left out. With --system or --scope only those rows are counted anew.
 none: it keeps the counts of the page, and writes the rest.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """`kraftcheck explore`: exit codes, closing lines, documents, files; `recovers`, liveness and reductions."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`kraftcheck diff` and `kc.diff`: what is said of two sides is what walking through both shows, builds too."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

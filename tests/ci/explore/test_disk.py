@@ -1,7 +1,5 @@
 """The search of one machine with levels in files: the same as natively, whatever interrupts it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

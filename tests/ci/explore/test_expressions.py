@@ -1,7 +1,5 @@
 """Expressions on the command line: invariants, conditions, searches for a state, their traces, and every engine."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`kraftcheck trace --html` and its siblings: pictures as files."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`kraftcheck simulate`: what it finds, what it says when it finds nothing, its files, and bad input."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

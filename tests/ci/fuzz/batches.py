@@ -18,8 +18,7 @@ from tests.ci.fuzz.mutations import NUMBERS, bytes_changed, list_changed, mutati
 LENGTH, CRC, ATTRIBUTES, LAST, COUNT = 1, 4, 5, 6, 12
 """Places of fields in the header of a batch; its base offset is the first."""
 
-NO_OP = b"\1\24\0\0"
-"""The value of a record that says nothing."""
+NO_OP = b"\1\24\0\0"  # the value of a record that says nothing
 
 
 def sealed(count: int, last: int, records: bytes, attributes: int = 0) -> bytes:
@@ -41,11 +40,7 @@ class RawBatch:
     records: bytes
 
     def mended(self, length: bool = True) -> bytes:
-        """Its bytes under a right checksum, and a right length unless that is kept.
-
-        Raises:
-            struct.error: where a field has no room for its number.
-        """
+        """Its bytes under a right checksum, and a right length unless that is kept."""
         header = [*self.header]
         if length:
             header[LENGTH] = HEADER.size + len(self.records) - 12
@@ -53,11 +48,7 @@ class RawBatch:
         return HEADER.pack(*header) + self.records
 
     def values(self) -> list[bytes]:
-        """The values of its records.
-
-        Raises:
-            WireError: where they are of another shape than Kafka's controllers write.
-        """
+        """The values of its records."""
         rest, found = Bytes(self.records), []
         for _ in range(self.header[COUNT]):
             body = Bytes(rest.take(rest.signed()))
@@ -69,11 +60,7 @@ class RawBatch:
         return found
 
     def walked(self) -> int:
-        """How many records it holds, whatever it says: they are walked to the last byte.
-
-        Raises:
-            WireError: where the bytes end within a record.
-        """
+        """How many records it holds, whatever it says: they are walked to the last byte."""
         plain = gzip.decompress(self.records) if self.header[ATTRIBUTES] & 7 else self.records
         rest, found = Bytes(plain), 0
         while rest.left():

@@ -1,7 +1,5 @@
 """The bounds of a case: its time, its memory, its exit code, and how it may speak."""
 
-from __future__ import annotations
-
 import collections
 import faulthandler
 import random
@@ -24,8 +22,7 @@ from tests.shared.commands import Ran, kraftcheck
 MOST_BYTES = 1 << 30
 SECONDS = 60.0
 
-_SPACE = 8 << 30
-"""Address space that a case may take more: what has no end ends there, and not where the machine does."""
+_SPACE = 8 << 30  # address space that a case may take more: what has no end ends there, and not where the machine does
 
 
 class Late(BaseException):
@@ -102,17 +99,12 @@ def _going_on() -> Iterator[None]:
 
 @frozen
 class Reader:
-    """A reader with what is drawn for it.
+    """A reader with what is drawn for it."""
 
-    Attributes:
-        name: of the reader; the seed of a case has it too.
-        codes: how a command may end.
-        cases: writes changed input into a folder, and gives command lines that read it; it looks itself at what they
-            wrote, and at readers that are no command.
-    """
-
-    name: str
-    codes: frozenset[int]
+    name: str  # of the reader; the seed of a case has it too
+    codes: frozenset[int]  # how a command may end
+    # writes changed input into a folder, and gives command lines that read it; it looks itself at what they wrote, and
+    # at readers that are no command
     cases: Callable[[random.Random, Path], Iterator[Sequence[object]]]
 
     def tried(self, seed: int, place: Path) -> collections.Counter[int]:

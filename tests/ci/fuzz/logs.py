@@ -1,7 +1,5 @@
 """Metadata logs changed at random, in each of their forms, for `replay`, `status` and `whatif`."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -17,8 +15,7 @@ from tests.ci.fuzz.bounds import spoken
 from tests.ci.fuzz.mutations import SIGNS, list_changed, mutation, pool, text_changed
 from tests.shared.captures import EVERY, batches, json_lines
 
-FIRST = 30
-"""Batches of a captured log that a case takes at most: they hold brokers, topics and elections."""
+FIRST = 30  # batches of a captured log that a case takes at most: they hold brokers, topics and elections
 
 _PAYLOAD = re.compile(r" payload: (\{.*\})$")
 _HEAD = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) count: (\d+) ")

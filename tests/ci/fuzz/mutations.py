@@ -1,7 +1,5 @@
 """Changes of documents, texts and bytes, drawn at random: what a stranger, or an accident, may put in their place."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Traces, tables of runs, expressions and outcomes of mutants changed at random, for the commands that read them."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Every reader of what others wrote, but for datasets, which have their own folder: what is drawn, how it may end."""
 
-from __future__ import annotations
-
 from tests.ci.fuzz import logs, others
 from tests.ci.fuzz.bounds import Reader
 

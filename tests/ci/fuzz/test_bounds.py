@@ -1,7 +1,5 @@
 """The bounds of a case can fail: for too long, too large, a wrong code, and words that no terminal should see."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path

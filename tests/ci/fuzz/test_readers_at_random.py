@@ -1,7 +1,5 @@
 """Readers of logs, traces, tables of runs and expressions, on input that is changed at random and mended."""
 
-from __future__ import annotations
-
 import collections
 import random
 import time

@@ -1,7 +1,5 @@
 """Writes the expected outputs anew: `python -m tests.ci.golden [SESSION...]`. The difference is for review."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -10,8 +10,6 @@ The commands of a session run in this process, one after the other, in a folder 
 `tests/`. Times, rates, versions, places in the sources, and the size of the machine are left out.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Every command shows, writes and ends with what is recorded of it: `python -m tests.ci.golden` records it anew."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +12,7 @@ from tests.shared.places import ROOT
 
 SESSIONS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(EXPECTED.glob("*.txt"))}
 
-OF_Z3 = ("prove",)
-"""Sessions in a process of their own: what Z3 finds hangs on what it was asked before."""
+OF_Z3 = ("prove",)  # sessions in a process of their own: what Z3 finds hangs on what it was asked before
 
 
 @pytest.mark.each_change

@@ -3,8 +3,6 @@
 `python -m tests.ci.interface.notebook` runs them in their place; with one and a file the result goes there instead.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`import kraftcheck`: engines as functions answer what the commands answer, expressions and reductions too."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import signal
@@ -247,8 +245,7 @@ def test_a_trace_prints_as_commands_show_it() -> None:
         found.text("deadlock")
 
 
-IDLE = "fixed+hw-uses-proposed-isr"
-"""A variant of the data plane, which `elections` does not have."""
+IDLE = "fixed+hw-uses-proposed-isr"  # a variant of the data plane, which `elections` does not have
 
 REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("system", lambda: kc.explore("electons"), "did you mean elections"),

@@ -15,8 +15,6 @@ ELR on and three controllers; its brokers are those whose order in a hash set is
 what every release since 3.3 can do. Maven fetches the jars of the release. A run takes about five minutes.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -42,11 +40,9 @@ SETTINGS = (
 """Short timeouts, so that what takes minutes happens in seconds."""
 
 
-FENCED_S = 9
-"""Until a silent broker is fenced, in seconds."""
+FENCED_S = 9  # until a silent broker is fenced, in seconds
 
-CORDONED_FROM = (4, 3)
-"""The first line of releases in which a directory can be cordoned."""
+CORDONED_FROM = (4, 3)  # the first line of releases in which a directory can be cordoned
 
 
 def usual_create_topics(cluster: KafkaCluster) -> None:

@@ -1,7 +1,5 @@
 """`--anonymise`: no name of a cluster is in what is written, and all else is as without it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

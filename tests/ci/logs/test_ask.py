@@ -1,7 +1,5 @@
 """What `kraftcheck ask` answers: what the real controller wrote next, errors with their reasons, and what decides."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,7 @@ from kraftcheck.model.rules.ruleset import parse
 from tests.ci.logs.test_status import OUTAGE, cut
 from tests.shared.commands import kraftcheck
 
-RULES = "kafka-4.1.2"
-"""Those of the captured clusters in trouble."""
+RULES = "kafka-4.1.2"  # those of the captured clusters in trouble
 
 
 def end(path: Path) -> Controller:

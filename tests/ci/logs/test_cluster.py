@@ -1,7 +1,5 @@
 """The cluster of the captured logs: requests to it, and the dump of its log by Kafka's own classes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`kraftcheck status --follow`: what it tells while a controller writes."""
 
-from __future__ import annotations
-
 import queue
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Violations of a log by their cause: the defect, until when it lasted, and what a release does on purpose."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

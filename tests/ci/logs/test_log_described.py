@@ -1,7 +1,5 @@
 """What Kafka's tools print of a running cluster, read as a snapshot of it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable
@@ -479,8 +477,7 @@ def test_features_say_whether_elr_is_on(level: int, tmp_path: Path) -> None:
     assert any("ELR is taken to be off" in str(doubt) for doubt in found["doubts"]) == (not level)
 
 
-OFFLINE_1 = OFFLINE.replace("Elr: 2", "Elr: ")
-"""The row of partition 1, of which nobody may lead."""
+OFFLINE_1 = OFFLINE.replace("Elr: 2", "Elr: ")  # the row of partition 1, of which nobody may lead
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What else explains batches that a rule set does not: releases, and single choices."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a reader must know before a result is believed: what is not explained comes first, and `whatif` says so too."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`kraftcheck replay` on every form of a log, and what it says of one that it does not explain."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Nothing of a log that is read is dropped without being counted: what is not taken is refused, or said."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Logs of Kafka 3.0 to 3.8: captured ones are explained whole, by the choices of their release and by no fewer."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Logs as people paste them: behind prefixes, between other lines, packed, in another encoding, without metadata."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """`kraftcheck replay --html`: a log as one page."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

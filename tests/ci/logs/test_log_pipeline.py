@@ -1,7 +1,5 @@
 """Many metadata logs at once: the verdicts of one machine, and the tables that a run leaves."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Reading metadata logs: segments, the dump tool's output, JSON lines; and what cannot be read."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -258,8 +256,7 @@ def keyed(key: bytes, value: bytes = b"\0\0\0\0\0\1") -> bytes:
     return segments.signed(len(body)) + body
 
 
-LONG = b"\0" + b"\x80" * 11 + b"\0" + record(0)[3:]
-"""A record whose time takes twelve bytes."""
+LONG = b"\0" + b"\x80" * 11 + b"\0" + record(0)[3:]  # a record whose time takes twelve bytes
 
 
 @pytest.mark.parametrize(

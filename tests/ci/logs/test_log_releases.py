@@ -1,7 +1,5 @@
 """Which release a log is taken to be of, and what is said where its metadata version does not tell."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Metadata transactions (KIP-868) in `replay` and `whatif`: what was aborted or has not ended has not happened."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
@@ -17,8 +15,7 @@ from tests.shared.commands import kraftcheck
 GHOST, REAL = "5zoAlv-xEh9xRANKXt1Lbg", "6zoAlv-xEh9xRANKXt1Lbg"
 DIRECTORY = "7zoAlv-xEh9xRANKXt1Lbg"
 
-Record = tuple[str, int, dict[str, Any]]
-"""A record's kind, version and fields."""
+Record = tuple[str, int, dict[str, Any]]  # a record's kind, version and fields
 
 BEGIN: Record = ("BEGIN_TRANSACTION_RECORD", 0, {"name": "migration"})
 END: Record = ("END_TRANSACTION_RECORD", 0, {})

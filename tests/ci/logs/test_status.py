@@ -1,7 +1,5 @@
 """What `kraftcheck status` says of captured clusters in trouble, of made ones, and of what a form does not tell."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -20,8 +18,7 @@ from tests.shared.commands import Ran, kraftcheck
 from tests.shared.places import TESTS
 from tests.solvers.logs.test_holders import Log
 
-OUTAGE = TESTS / "snapshots" / "outage.txt"
-"""The log that the runbook shows."""
+OUTAGE = TESTS / "snapshots" / "outage.txt"  # the log that the runbook shows
 
 
 def cut(place: Path, before: int, folder: Path = TROUBLE) -> Path:

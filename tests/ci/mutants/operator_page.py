@@ -1,7 +1,5 @@
 """The page of operator mutants: the score of the properties, from the outcomes that a command writes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path

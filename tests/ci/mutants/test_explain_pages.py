@@ -1,7 +1,5 @@
 """The load-bearing table as a document and as pages, and witnesses of links from rules to properties."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

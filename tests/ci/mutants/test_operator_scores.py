@@ -1,7 +1,5 @@
 """Scores of operator mutants: from outcomes to a table, to a file and back, and the command that makes them."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

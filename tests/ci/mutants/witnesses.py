@@ -1,7 +1,5 @@
 """Witnesses of links of rules and properties: `python -m tests.ci.mutants.witnesses [--system SYSTEM]... [FILE]`."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import sys
@@ -45,25 +43,21 @@ class Link:
 
 @frozen
 class Witness:
-    """A link that is shown.
+    """A link that is shown."""
 
-    Attributes:
-        rule, system, claim: the link, from a rule to a property of a system.
-        variant: a choice that the rule names as its switch, with a hyphen where it is switched off; or an operator
-            mutant of the function that states the rule, as `kraftcheck.solvers.mutants.source` has it.
-        scope, bounds: where; bounds override the scope.
-        base: the rule set under which the property holds there; with the variant it is refuted.
-        steps: the length of the shortest trace; 0 for a property that is refuted by an initial state, or by a
-            state that cannot recover.
-    """
-
+    # rule, system, claim: the link, from a rule to a property of a system
     rule: str
     system: str
     claim: str
+    # a choice that the rule names as its switch, with a hyphen where it is switched off; or an operator mutant of the
+    # function that states the rule, as `kraftcheck.solvers.mutants.source` has it
     variant: str
+    # scope, bounds: where; bounds override the scope
     scope: str
     bounds: Mapping[str, int]
-    base: str
+    base: str  # the rule set under which the property holds there; with the variant it is refuted
+    # the length of the shortest trace; 0 for a property that is refuted by an initial state, or by a state that cannot
+    # recover
     steps: int
 
     @property
@@ -101,13 +95,11 @@ def document(witnesses: Iterable[Witness]) -> dict[str, Any]:
 
 RULES = "fixed"
 MAX_STATES = 1_500_000
-PLACES_OF_MUTANTS = 4
-"""In so many of the smallest scopes a rule's operator mutants are tried."""
+PLACES_OF_MUTANTS = 4  # in so many of the smallest scopes a rule's operator mutants are tried
 
 MEMORY = 3 << 30
 
-OF_DOCUMENT = {"broker-ids": "kip"}
-"""The rule set that is right where the system is about what a document proposes."""
+OF_DOCUMENT = {"broker-ids": "kip"}  # the rule set that is right where the system is about what a document proposes
 
 
 @frozen

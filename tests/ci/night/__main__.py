@@ -1,7 +1,5 @@
 """Run a night, or a shard of it, and record what has run: `python -m tests.ci.night [run|record]`."""
 
-from __future__ import annotations
-
 import argparse
 import random
 import subprocess

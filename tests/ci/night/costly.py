@@ -1,7 +1,5 @@
 """Costly items: of those that take long, a change runs a share, drawn by its commit; a night runs them all."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
@@ -18,14 +16,11 @@ from tests.ci.night.plugin import GROUP, head
 LIST = Path(__file__).with_name("costly.txt")
 """The ids of costly items, one a line, as the last run with `--costs` wrote them."""
 
-LEAST = 0.4
-"""Seconds of a processor, those of processes that it starts among them, from which an item is costly."""
+LEAST = 0.4  # seconds of a processor, those of processes that it starts among them, from which an item is costly
 
-SHARE = 10
-"""One in so many costly items is drawn for a commit."""
+SHARE = 10  # one in so many costly items is drawn for a commit
 
-KEPT = "each_change"
-"""The marker of items that every change runs, whatever they take."""
+KEPT = "each_change"  # the marker of items that every change runs, whatever they take
 
 COST = "processor seconds"
 BEGUN = pytest.StashKey[float]()
@@ -44,24 +39,17 @@ def used() -> float:
 
 @define(eq=False)  # pytest keeps plugins in sets
 class Costly:
-    """What becomes of costly items in a run of pytest.
+    """What becomes of costly items in a run of pytest."""
 
-    Attributes:
-        root: the working tree, whose commit draws; without one every item is run.
-        mode: `all` or `drawn`.
-        measures: whether the list is written anew from what the items of this run take.
-        listed: the ids of costly items.
-        ran, found: how many of them are run, and of how many there are in this run.
-        costs: by item what it took, where that is measured.
-    """
-
-    root: Path
-    mode: str
-    measures: bool
+    root: Path  # the working tree, whose commit draws; without one every item is run
+    mode: str  # `all` or `drawn`
+    measures: bool  # whether the list is written anew from what the items of this run take
+    # the ids of costly items
     listed: frozenset[str] = field(factory=lambda: frozenset(LIST.read_text(encoding="utf-8").splitlines()))
+    # ran, found: how many of them are run, and of how many there are in this run
     ran: int = 0
     found: int = 0
-    costs: dict[str, float] = field(factory=dict)
+    costs: dict[str, float] = field(factory=dict)  # by item what it took, where that is measured
 
     @pytest.hookimpl(tryfirst=True)  # before items are chosen by their markers
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,7 +1,5 @@
 """A plugin of pytest that writes the outcome of each item as it ends, a JSON document a line, until its time is up."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,22 +9,16 @@ from pathlib import Path
 
 import pytest
 
-PLACE = "KRAFTCHECK_NIGHT"
-"""The environment variable that names the file."""
+PLACE = "KRAFTCHECK_NIGHT"  # the environment variable that names the file
 
-END = "KRAFTCHECK_NIGHT_END"
-"""The environment variable that says when time is up, in seconds of `time.time()`."""
+END = "KRAFTCHECK_NIGHT_END"  # the environment variable that says when time is up, in seconds of `time.time()`
 
 GROUP = re.compile(r"@[^\]]*$")
 """What pytest-xdist puts after the id of an item that has a group; an id may have an @ in its brackets."""
 
 
 def head(root: Path) -> str:
-    """The commit of a working tree, in hexadecimal digits.
-
-    Raises:
-        CalledProcessError: where it has none.
-    """
+    """The commit of a working tree, in hexadecimal digits."""
     words = ["git", "-C", str(root), "rev-parse", "HEAD"]
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 

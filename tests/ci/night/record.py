@@ -1,7 +1,5 @@
 """The record of nights: for each file the commit of its last one, what has run, what has failed, and what has not."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +15,7 @@ PAGE = DOCS / "reference" / "night.md"
 NOT_RUN = "not run"
 
 
-NEVER = ""
-"""The date of a file that no night has run."""
+NEVER = ""  # the date of a file that no night has run
 
 
 def kept(place: Path = DATA) -> dict[str, dict[str, Any]]:

@@ -1,7 +1,5 @@
 """The items of a night, the shard that each belongs to, and what has become of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -15,15 +13,13 @@ from attrs import frozen
 from tests.ci.night.plugin import END, PLACE, head
 from tests.shared.places import ROOT
 
-FOLDER = ROOT / ".night"
-"""Where the outcomes of nights are kept, a folder for each commit."""
+FOLDER = ROOT / ".night"  # where the outcomes of nights are kept, a folder for each commit
 
 SELECTED = "slow or costly or shipped or hypothesis"
 """The tests of a night: those that no change waits for, or not each, those of what is shipped, and those that draw more
 by night."""
 
-WORKERS = ("-n", "auto", "--dist", "loadgroup")
-"""How pytest shares items among workers."""
+WORKERS = ("-n", "auto", "--dist", "loadgroup")  # how pytest shares items among workers
 
 
 def commit() -> str:
@@ -33,11 +29,7 @@ def commit() -> str:
 
 
 def collected() -> list[str]:
-    """The ids of every item of a night, as pytest collects them.
-
-    Raises:
-        RuntimeError: where pytest cannot.
-    """
+    """The ids of every item of a night, as pytest collects them."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", SELECTED]
     told = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     if told.returncode:
@@ -53,16 +45,12 @@ def environment(**named: str) -> dict[str, str]:
 
 @frozen
 class Shard:
-    """One part of a night.
+    """One part of a night."""
 
-    Attributes:
-        number, of: which one, from 1, of how many.
-        folder: of the commit.
-    """
-
+    # number, of: which one, from 1, of how many
     number: int
     of: int
-    folder: Path
+    folder: Path  # of the commit
 
     def items(self, every: Sequence[str]) -> list[str]:
         """Those of all items that belong to it: by their ids, so that all of a file never meet in one."""

@@ -1,7 +1,5 @@
 """Of costly items a commit draws a share; every item is drawn by some commit, and what each change needs is kept."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

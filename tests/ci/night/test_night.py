@@ -1,7 +1,5 @@
 """A night runs every item once, resumes, and records what it has not run."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """Certificates of systems whose initial states are described are compared with the rules."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Certificates: definitions of systems that another solver checks by itself, and what happens where one is forged."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -22,8 +20,7 @@ from tests.shared.commands import checked, kraftcheck
 
 pytest.importorskip("cvc5")
 
-Forgery = Callable[[Path], None]
-"""Changes a certificate."""
+Forgery = Callable[[Path], None]  # changes a certificate
 
 
 @frozen

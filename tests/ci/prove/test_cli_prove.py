@@ -1,7 +1,5 @@
 """`kraftcheck prove`: exit codes, refusals, smallest counterexamples, and claims that say nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Forged definitions of systems are refused with their line, each beside the honest one that passes."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json
@@ -46,8 +44,7 @@ def end(line: str) -> tuple[str, str]:
     return r"\Z", f"{line}\n".replace("\\", r"\\")
 
 
-LATER = r"(?<=\n)(?=\(define-fun \|invariant: )"
-"""The place before the first invariant."""
+LATER = r"(?<=\n)(?=\(define-fun \|invariant: )"  # the place before the first invariant
 
 INVARIANT = r"(?<=\(define-fun \|invariant: who-holds-wants\| \(\) Bool )\(! t27 :invar-property 4\)"
 LEADERS = r"(?<=\(define-fun \|invariant: one-leader\| \(\) Bool )\(! t11 :invar-property 3\)"

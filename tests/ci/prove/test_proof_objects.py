@@ -5,8 +5,6 @@ verified in Why3, follows that proof. So neither solver is believed, but Z3 for 
 makes them that they contradict each other, there is no proof to follow.
 """
 
-from __future__ import annotations
-
 import functools
 
 import pytest

@@ -1,7 +1,5 @@
 """Questions that a certificate's script asks: each answer counts, and sizes are what they are."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Iterator
@@ -91,8 +89,7 @@ def test_proofs_are_of_what_is_unsat(tmp_path: Path) -> None:
     assert all("(step" in text or "(assume" in text for text in found.values())
 
 
-Asked = dict[tuple[str, int], str]
-"""The answer to each question, by its text and its number there."""
+Asked = dict[tuple[str, int], str]  # the answer to each question, by its text and its number there
 
 
 def scripted(known: Asked, other: tuple[tuple[str, int], str] | None = None) -> check_certificate.Solver:

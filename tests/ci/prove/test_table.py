@@ -1,7 +1,5 @@
 """The table of proofs: runs have shown what it says and show it again, beyond the bounds that it calls any."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -193,8 +191,7 @@ def test_what_is_no_proof_is_no_column() -> None:
         run_of({"command": "prove", "claims": [], "complete": True, "system": "mine"})
 
 
-IDS = ProofRun("broker-ids", "tiny", "fixed", "z3", {}, {}, (), 0)
-"""A column of which nothing is known yet."""
+IDS = ProofRun("broker-ids", "tiny", "fixed", "z3", {}, {}, (), 0)  # a column of which nothing is known yet
 
 
 def in_sittings(run: ProofRun) -> ProofRun:
@@ -289,8 +286,7 @@ def test_the_table_is_of_properties_that_there_are() -> None:
         }
 
 
-WITH_TWO_ONLY = ("directories",)
-"""Systems that the check does not explore with three brokers."""
+WITH_TWO_ONLY = ("directories",)  # systems that the check does not explore with three brokers
 
 
 def test_no_search_is_expected_to_refute_what_a_column_proves() -> None:

@@ -1,7 +1,5 @@
 """The tasks of the Spark engine run one after the other in this process, with attempts that fail on purpose."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
@@ -34,8 +32,7 @@ from kraftcheck.solvers.program.trace import trace
 
 BUCKET_BITS = 3
 
-HELD: dict[AnyPath, contextlib.ExitStack] = {}
-"""The leases that runs of this process have."""
+HELD: dict[AnyPath, contextlib.ExitStack] = {}  # the leases that runs of this process have
 
 
 class AttemptLostError(RuntimeError):
@@ -44,26 +41,17 @@ class AttemptLostError(RuntimeError):
 
 @define
 class InProcess:
-    """Runs levels as Spark would.
+    """Runs levels as Spark would."""
 
-    Attributes:
-        spec: what was shipped.
-        cores: what a plan reckons with.
-        lost: asked for each batch that a task gives, (stage, task, batch): whether the first attempt dies there.
-        before: called before each level.
-        sees: whether tasks look for the lease of their driver.
-        files: whether candidates go from task to task in files.
-        most_bits: of the number of a bucket.
-    """
-
-    spec: BlockSpec
-    cores: int = 2
+    spec: BlockSpec  # what was shipped
+    cores: int = 2  # what a plan reckons with
+    # asked for each batch that a task gives, (stage, task, batch): whether the first attempt dies there
     lost: Callable[[str, int, int], bool] = lambda stage, task, batch: False
-    before: Callable[[LevelJob], None] = lambda level: None
+    before: Callable[[LevelJob], None] = lambda level: None  # called before each level
     levels: list[LevelJob] = field(factory=list)
-    sees: bool = False
-    files: bool = False
-    most_bits: int = MOST_BUCKET_BITS
+    sees: bool = False  # whether tasks look for the lease of their driver
+    files: bool = False  # whether candidates go from task to task in files
+    most_bits: int = MOST_BUCKET_BITS  # of the number of a bucket
 
     def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
         """Both stages of a level."""

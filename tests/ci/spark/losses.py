@@ -1,7 +1,5 @@
 """Tasks that kill what they run on, the first time they are tried."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
@@ -21,19 +19,12 @@ def kill_worker() -> None:
 
 @frozen
 class Dying:
-    """A stage whose first attempts die after their first batch.
+    """A stage whose first attempts die after their first batch."""
 
-    Attributes:
-        make: `expand_task` or `sift_task`.
-        kill: what dies.
-        depth: at which level.
-        note: a file that says that it happened.
-    """
-
-    make: Callable[..., Any]
-    kill: Callable[[], None]
-    depth: int
-    note: Path
+    make: Callable[..., Any]  # `expand_task` or `sift_task`
+    kill: Callable[[], None]  # what dies
+    depth: int  # at which level
+    note: Path  # a file that says that it happened
 
     def __call__(self, shipped: Any, level: Any, *more: Any) -> Any:
         """The stage's work, with the loss built in."""

@@ -1,7 +1,5 @@
 """Parts of a question on other machines, or a shard of them: together they say what one machine says."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -3,8 +3,6 @@
 One session serves all tests of this group; `-m "not spark"` leaves them out.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """The backward search of the Spark engine: the native verdicts, by arcs in memory or in files, and after a stop."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """A dataset that was damaged or edited: refused in one line, incomplete, or answered as if nothing had happened."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """What goes wrong under Spark, told in one line."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Candidates on their way between tasks: the same in files as in rows, and never others than were sent."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A Python worker that is lost, too little memory, and the entry for clusters; other losses are in `faults`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

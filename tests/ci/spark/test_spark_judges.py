@@ -1,7 +1,5 @@
 """Properties of the whole graph under Spark: the jobs are those of one machine, and the verdicts the native ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

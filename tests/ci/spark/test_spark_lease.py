@@ -1,7 +1,5 @@
 """One driver at a time: a second one is refused and harms nothing, a dead one is no obstacle, a lost lease stops."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Levels as tasks: the same as native, deterministic, exactly once whatever attempt is lost, restartable."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

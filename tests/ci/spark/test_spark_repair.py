@@ -1,7 +1,5 @@
 """A damaged dataset is mended on request: its first damaged level and later ones are explored again, as natively."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """A Spark session of the caller's: it is used, left as it was, and never stopped."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Small levels in the driver: the files that jobs of Spark write, without a job; what is not small is left to Spark."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Buckets are split when a level outgrows them: what is found stays the same, and every part is taken by some task."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any
@@ -69,8 +67,7 @@ SWITCHES = kc.System(
 )
 
 PROGRAM = program_of(SWITCHES)
-DEEP = 20
-"""A depth that the search does not reach, unless it takes a visited state for a new one."""
+DEEP = 20  # a depth that the search does not reach, unless it takes a visited state for a new one
 
 
 def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """A folder for each test, in a store of each kind."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Sources: the XML API of Cloud Storage (`x-goog-if-generation-match`), and the Bl
 `If-Match`).
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """HDFS on this machine: Hadoop's mini cluster, in a process of its own, of the Hadoop that Spark brings."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
@@ -24,18 +22,13 @@ DRIVER = Path(__file__).with_name("MiniCluster.java")
 
 @frozen
 class MiniCluster:
-    """A cluster that runs.
+    """A cluster that runs."""
 
-    Attributes:
-        web, rpc: ports of its namenode.
-        log: what Hadoop says.
-        process: it reads commands, and answers each with a line.
-    """
-
+    # web, rpc: ports of its namenode
     web: int
     rpc: int
-    log: Path
-    process: subprocess.Popen[str]
+    log: Path  # what Hadoop says
+    process: subprocess.Popen[str]  # it reads commands, and answers each with a line
 
     @property
     def url(self) -> str:
@@ -52,11 +45,7 @@ class MiniCluster:
 
 @contextlib.contextmanager
 def cluster(datanodes: int = 1) -> Iterator[MiniCluster]:
-    """A cluster, which ends with the context.
-
-    Raises:
-        RuntimeError: when it does not start.
-    """
+    """A cluster, which ends with the context."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-hdfs-") as name:
         words = [program("java"), *SHORT_RUN, "-Xmx256m", "-cp", class_path(), str(DRIVER), name, str(datanodes)]
         log = Path(name, "log")

@@ -1,7 +1,5 @@
 """A server of the S3 protocol on this machine, with a bucket that keeps conditions and one that does not."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Stores of buckets: how they are named, and what is their own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

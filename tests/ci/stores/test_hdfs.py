@@ -1,7 +1,5 @@
 """HDFS: what is its own, on a cluster of Hadoop's on this machine."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

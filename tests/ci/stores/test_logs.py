@@ -1,7 +1,5 @@
 """Logs in stores: read where they lie, and told by their URLs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Objects of a store: conditions that the store checks, reading in parts, names, and who writes there."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Spark on a cluster whose workers share no disk with each other but a store of objects: the same as natively."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs whose dataset is at a URL: the same as natively, resumed after any death, refused after any damage."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random
@@ -45,8 +43,7 @@ def whole(out: ObjectPath) -> None:
     assert facts(finished(run)) == native_facts(program_of(toys.HASTY, "3"))
 
 
-KEPT: dict[str, bytes] = {}
-"""The objects of a whole run, once it was explored."""
+KEPT: dict[str, bytes] = {}  # the objects of a whole run, once it was explored
 
 
 def copied(out: ObjectPath) -> None:

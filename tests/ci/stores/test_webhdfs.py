@@ -1,7 +1,5 @@
 """What is asked of a namenode, where it answers otherwise than a cluster that is well, or not at all."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time
@@ -18,8 +16,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.stores.test_url_runs import WORDS
 from tests.shared.commands import kraftcheck, start
 
-CLOSED = "127.0.0.1:1"
-"""A port where nobody listens."""
+CLOSED = "127.0.0.1:1"  # a port where nobody listens
 
 
 @contextmanager

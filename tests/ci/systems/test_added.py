@@ -1,7 +1,5 @@
 """What a user adds to a shipped system, and the files of the tutorial with five proposals."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import sys
@@ -372,7 +370,7 @@ def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str
     (lambda of: of.field("a", lambda setting: 3, 0), "the domain of 'a' is 3; give one such as"),
     (lambda of: of.field("a", kc.ints(0, 3), 0, then=lambda t: None), "`then` of a gives None, before it was"),
     (lambda of: of.guard("fence", lambda state: True), r"the guard of fence takes \(state\); .* \(state, broker\)"),
-    (lambda of: of.guard("fence", lambda state, broker: state.isr), "the guard of fence gives BrokerSet.*not a truth"),
+    (lambda of: of.guard("fence", lambda state, broker: state.isr), "the guard of fence gives IntSet.*not a truth"),
     (lambda of: of.guard("fence", lambda state, broker: [state.isr.has(broker)]), "of fence gives .* not a truth"),
     (lambda of: of.override(ELR, lambda self, rules: None), f"in the place of {ELR} it gives None; the rule gives a"),
     (lambda of: of.override(ELR, lambda self, rules: True), f"in the place of {ELR} it gives True; the rule gives a"),

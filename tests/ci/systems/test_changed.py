@@ -1,7 +1,5 @@
 """Shipped systems with rules or choices of a user: changed there, nowhere else, on every engine."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Variants that change nothing are refused; which verdicts are listed; `kraftcheck where`; commands shown again."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
@@ -29,8 +27,7 @@ from kraftcheck.properties.register.findings import FINDINGS
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Trace, Unknown, Vacuous
 from tests.shared.commands import kraftcheck
 
-UNREAD = "fixed+hw-uses-proposed-isr"
-"""A rule of leaders and followers, which `elections` has none of."""
+UNREAD = "fixed+hw-uses-proposed-isr"  # a rule of leaders and followers, which `elections` has none of
 
 
 @pytest.mark.parametrize("command", ["explore", "simulate", "prove", "explain"])

@@ -1,7 +1,5 @@
 """A change of `elections` with every kind of part: ELR members wait after the last member of the ISR is gone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve

@@ -1,7 +1,5 @@
 """The command line as a whole: help, list, faults of its own, the cache, broken files."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
@@ -315,8 +313,7 @@ KINDS: dict[str, tuple[tuple[str, ...], str, Callable[[], bytes], Callable[[byte
 }  # fmt: skip
 """By name: a command, the name of its file, how the file is made, and how it is broken."""
 
-ENDS = {0, 1, 10, 11, 12, 14, 20, 21, 22, 23}
-"""Exit codes of legitimate ends."""
+ENDS = {0, 1, 10, 11, 12, 14, 20, 21, 22, 23}  # exit codes of legitimate ends
 
 
 def check_broken(kind: str, seeds: range, folder: Path) -> None:

@@ -1,7 +1,5 @@
 """Bad input of every command: one line that names the place, exit code 2, and nothing written."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path
@@ -134,7 +132,7 @@ def test_unusable_words_are_refused(words: str, told: str) -> None:
         ("NO_EFFECT", "action odd set the state to None, not a word"),
         ("OTHER_SHAPE", "action odd gave a state of another shape: [0], [1]"),
         ("WRONG_ARITY", "action odd, effect raised TypeError: "),
-        ("PYTHON_IF", "faulty.py:33: a symbolic word was used as a condition"),
+        ("PYTHON_IF", "faulty.py:31: a symbolic word was used as a condition"),
         ("NOT_AN_ACTION", "actions gave 'tick', not a kraftcheck.Action"),
         ("RAISING_ACTIONS", "actions raised RuntimeError: the toy panics"),
         ("EMPTY_INITIAL", "initial gave no state"),
@@ -292,8 +290,7 @@ LONG = "9" * 30
 ENDLESS = {("simulate", "--runs"), ("prove", "--bmc"), ("prove", "--k")}
 """Options of which a huge number is taken at its word."""
 
-ENDS = {0, 1, 10, 11, 12, 13, 14, 20, 21, 22, 23}
-"""Exit codes of legitimate ends."""
+ENDS = {0, 1, 10, 11, 12, 13, 14, 20, 21, 22, 23}  # exit codes of legitimate ends
 
 
 def is_number(option: click.Option) -> bool:

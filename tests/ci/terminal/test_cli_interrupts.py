@@ -1,7 +1,5 @@
 """Ctrl-C, SIGTERM and closed streams at any moment: one line, or a report of what was covered."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -27,8 +25,7 @@ from tests.shared.commands import kraftcheck, start
 from tests.shared.places import ROOT
 from tests.shared.samples import one_in
 
-SOON = 15
-"""Seconds that an interrupted process may take on a machine with much other work; two where it has none."""
+SOON = 15  # seconds that an interrupted process may take on a machine with much other work; two where it has none
 
 WATCHED = """
 import sys
@@ -48,19 +45,14 @@ main.main()
 
 @frozen
 class Ended:
-    """How a process ended after a signal.
+    """How a process ended after a signal."""
 
-    Attributes:
-        code, out, err: exit code, and what it wrote.
-        seconds: from the signal to its end.
-        left: processes that it had started and that live on.
-    """
-
+    # code, out, err: exit code, and what it wrote
     code: int
     out: str
     err: str
-    seconds: float
-    left: list[int]
+    seconds: float  # from the signal to its end
+    left: list[int]  # processes that it had started and that live on
 
 
 def living(process: int) -> bool:

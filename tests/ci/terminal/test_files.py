@@ -1,7 +1,5 @@
 """Files and folders of results appear whole or not at all; what cannot be written is refused before any work."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

@@ -1,7 +1,5 @@
 """What a process may use of its machine: control groups of both versions, affinity, limits, and no home."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

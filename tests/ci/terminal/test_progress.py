@@ -1,7 +1,5 @@
 """Progress: what it says, when, and where; and work that can be abandoned."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

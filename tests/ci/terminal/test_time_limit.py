@@ -1,7 +1,5 @@
 """`--time-limit`: work ends in time, says what it has covered and why it ended, and is never a pass."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

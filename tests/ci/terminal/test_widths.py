@@ -1,7 +1,5 @@
 """Every command with a table, in terminals of 80 and 40 columns and in a pipe: no id is cut, no line ends in blanks."""
 
-from __future__ import annotations
-
 import fcntl
 import io
 import os

@@ -1,7 +1,5 @@
 """The pytest plugin and `kraftcheck.testing`: an item for each property, one exploration for all."""
 
-from __future__ import annotations
-
 import os
 import xml.etree.ElementTree as ET
 from importlib.metadata import entry_points

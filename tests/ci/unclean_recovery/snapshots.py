@@ -1,7 +1,5 @@
 """Snapshots for tests of the unclean-recovery tools."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

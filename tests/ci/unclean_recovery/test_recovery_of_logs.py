@@ -1,7 +1,5 @@
 """The recovery tools on a metadata log or a pasted text, with what is known of the replicas' logs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The unclean-recovery tool: what brokers answer, whom it chooses, its options, files, and the KIP's Test Plan."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`kraftcheck check` of a user's own table of runs: found, executed, compared strictly, refused in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

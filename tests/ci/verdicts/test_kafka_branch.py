@@ -1,7 +1,5 @@
 """`kraftcheck branch`: a mend is recognised, a broken promise is shown, and what has no name is no pass."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -1,7 +1,5 @@
 """Proofs for any number compared with numbers, and findings that the explorer finds in each release."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -28,8 +26,7 @@ from tests.shared.any_number import FORGETS, LEASE
 from tests.shared.commands import kraftcheck
 
 WRONG = ("elections", "tiny", "kip")
-CLAIM = "leader-is-replica"
-"""What the rules of `WRONG` refute, with two brokers."""
+CLAIM = "leader-is-replica"  # what the rules of `WRONG` refute, with two brokers
 EFFORT = Effort(timeout=60)
 
 

@@ -1,7 +1,5 @@
 """Mistakes in what a rule gives back, remembers or is named."""
 
-from __future__ import annotations
-
 from tests.documentation.mistakes.mistake import Mistake
 
 ALONE = "a rule may depend on its arguments alone: no counter, clock, random number, or memory of earlier calls"

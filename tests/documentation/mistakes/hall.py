@@ -1,7 +1,5 @@
 """The system in which the mistakes are made."""
 
-from __future__ import annotations
-
 START = '''\
 """A small hall: buyers take seats, and leave them."""
 import random

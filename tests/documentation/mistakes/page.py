@@ -1,7 +1,5 @@
 """The page of mistakes: docs/how-to/mistakes.md."""
 
-from __future__ import annotations
-
 from tests.documentation.mistakes.answers import ANSWERS
 from tests.documentation.mistakes.hall import END, START
 from tests.documentation.mistakes.mistake import Mistake

@@ -1,7 +1,5 @@
 """Mistakes by which Python would decide on a word that stands for every value of its domain."""
 
-from __future__ import annotations
-
 from tests.documentation.mistakes.mistake import Mistake
 
 DECIDES = (

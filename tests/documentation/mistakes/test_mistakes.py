@@ -1,7 +1,5 @@
 """The page of mistakes shows what kraftcheck says of each, word by word."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mistakes that are no errors: the verdict says that something was not checked."""
 
-from __future__ import annotations
-
 from tests.documentation.mistakes.mistake import Mistake
 
 VERDICTS = [

@@ -1,7 +1,5 @@
 """docs/reference/broken-proofs.md: which proofs each variant, and each other meaning of the rules, must break."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kraftcheck.ci.prove.broken import BrokenProofRow, every_row, rows

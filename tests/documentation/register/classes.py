@@ -1,7 +1,5 @@
 """docs/reference/kafka-classes.md: what Kafka's own classes do, by release, as the tests that ask them expect."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """The page of the site with the coverage table."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The page of the site with the matrix of defects, as `kraftcheck bugs` runs it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages of the reference whose entries rules cite: candidate properties, suspicious behaviours, defects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kraftcheck.properties.register.coverage import DOCUMENTS, Statement

@@ -1,7 +1,5 @@
 """docs/reference/controller-errors.md: each request, and every error that a case of the tests shows as its answer."""
 
-from __future__ import annotations
-
 from tests.model.controller.test_controller_errors import ROWS
 
 HEAD = """# Errors of the controller

@@ -1,7 +1,5 @@
 """docs/reference/verdicts.md: what the expected verdicts say of each property, by system and rule set."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from kraftcheck.model.language.system import Property

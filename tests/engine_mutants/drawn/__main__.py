@@ -1,7 +1,5 @@
 """Runs drawn mutants of a folder, and lists those that survive; exit code 1 where one does."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

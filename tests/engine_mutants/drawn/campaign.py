@@ -1,7 +1,5 @@
 """A run of drawn mutants: each is asked of the tests that reach its line, in a copy of this process."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
@@ -29,8 +27,7 @@ from attrs import define, field, frozen
 from tests.engine_mutants.drawn.mutants import DrawnMutant, mutants_of
 from tests.shared.places import ROOT
 
-PATIENCE = 8
-"""How many seconds may pass for each that a processor may work: beside other work, all takes longer."""
+PATIENCE = 8  # how many seconds may pass for each that a processor may work: beside other work, all takes longer
 
 
 def in_child(work: Callable[[], Any], seconds: float) -> Any:
@@ -39,9 +36,6 @@ def in_child(work: Callable[[], Any], seconds: float) -> Any:
     Args:
         work: what to do.
         seconds: how long a processor may work at it; a whole number of them, rounded up.
-
-    Raises:
-        RuntimeError: what the work raises.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -85,8 +79,7 @@ JUDGED = Path(__file__).parent / "judged.toml"
 
 KILLED, SURVIVED, EXCUSED, UNREACHED = "killed", "survived", "judged", "reached by no test"
 
-ALIVE = (SURVIVED, UNREACHED)
-"""Outcomes that are holes of the tests."""
+ALIVE = (SURVIVED, UNREACHED)  # outcomes that are holes of the tests
 
 RAN = Path(__file__).parent / "ran.toml"
 """Of each file how many mutants there were when some were run last, and what became of these."""
@@ -97,14 +90,10 @@ WORDS = {"killed": KILLED, "judged": EXCUSED, "survived": SURVIVED, "unreached":
 
 @frozen
 class Judgement:
-    """Why mutants that survive are none to kill.
+    """Why mutants that survive are none to kill."""
 
-    Attributes:
-        why: in a sentence.
-        keys: how the keys of the mutants begin: file, function and line, perhaps the operator, and the change.
-    """
-
-    why: str
+    why: str  # in a sentence
+    # how the keys of the mutants begin: file, function and line, perhaps the operator, and the change
     keys: tuple[str, ...]
 
 
@@ -115,29 +104,17 @@ def judgements() -> list[Judgement]:
 
 @frozen
 class Request:
-    """What to run.
+    """What to run."""
 
-    Attributes:
-        folder: whose files are changed, or one file.
-        tests: files and folders of tests that may kill.
-        seed: draws the mutants.
-        seconds: after which no further mutant is begun.
-        count: how many are drawn.
-        longest: a test that takes more seconds is not asked.
-        each: how many seconds of tests are asked of one mutant.
-        reach: the file that keeps which lines each test reaches.
-        only: how the keys begin of those that are run, from the file's name on; none: all.
-    """
-
-    folder: Path
-    tests: Sequence[str]
-    seed: int = 0
-    seconds: float = 600.0
-    count: int | None = None
-    longest: float = 10.0
-    each: float = 60.0
-    reach: Path | None = None
-    only: tuple[str, ...] = ()
+    folder: Path  # whose files are changed, or one file
+    tests: Sequence[str]  # files and folders of tests that may kill
+    seed: int = 0  # draws the mutants
+    seconds: float = 600.0  # after which no further mutant is begun
+    count: int | None = None  # how many are drawn
+    longest: float = 10.0  # a test that takes more seconds is not asked
+    each: float = 60.0  # how many seconds of tests are asked of one mutant
+    reach: Path | None = None  # the file that keeps which lines each test reaches
+    only: tuple[str, ...] = ()  # how the keys begin of those that are run, from the file's name on; none: all
 
     def drawn(self) -> list[DrawnMutant]:
         """The mutants, in the order in which they are run; another seed, another order."""
@@ -148,17 +125,12 @@ class Request:
 
 @define
 class Campaign:
-    """Runs drawn mutants where pytest would run its tests.
+    """Runs drawn mutants where pytest would run its tests."""
 
-    Attributes:
-        request: which, and how long.
-        outcomes: of each mutant that was run, what became of it, and the test that kills it.
-        kills: how many mutants each test has killed.
-    """
-
-    request: Request
+    request: Request  # which, and how long
+    # of each mutant that was run, what became of it, and the test that kills it
     outcomes: list[tuple[DrawnMutant, str, str]] = field(factory=list)
-    kills: Counter[str] = field(factory=Counter)
+    kills: Counter[str] = field(factory=Counter)  # how many mutants each test has killed
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Find out what each test reaches, and run mutants."""

@@ -1,7 +1,5 @@
 """Mutants of the functions of a folder: what an operator makes of one node of a syntax tree."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -203,25 +201,15 @@ _LEFT = frozenset({"annotation", "returns", "decorator_list", "args", "type_comm
 
 @frozen
 class DrawnMutant:
-    """A change of one node.
+    """A change of one node."""
 
-    Attributes:
-        file: from the root of the repository on.
-        function: a function, or a method, by its qualified name.
-        operator: which operator made it.
-        number: which of the file's changes it is.
-        lines: first and last that a test runs which reaches the node.
-        text: the line of the node.
-        change: the node before, and after.
-    """
-
-    file: str
-    function: str
-    operator: str
-    number: int
-    lines: tuple[int, int]
-    text: str
-    change: str
+    file: str  # from the root of the repository on
+    function: str  # a function, or a method, by its qualified name
+    operator: str  # which operator made it
+    number: int  # which of the file's changes it is
+    lines: tuple[int, int]  # first and last that a test runs which reaches the node
+    text: str  # the line of the node
+    change: str  # the node before, and after
 
     @property
     def key(self) -> str:
@@ -240,11 +228,7 @@ class DrawnMutant:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """The engine is the mutant, for what is called meanwhile.
-
-        Raises:
-            ValueError, SyntaxError: for a change that leaves no function of that name.
-        """
+        """The engine is the mutant, for what is called meanwhile."""
         tree = ast.parse((ROOT / self.file).read_text(encoding="utf-8"))
         one = next(one for number, one in enumerate(_every(tree)) if number == self.number)
         made = ast.fix_missing_locations(ast.copy_location(one.made, one.node))

@@ -1,7 +1,5 @@
 """Drawn mutants: a run says what becomes of each, and a sample of those of the shapes of sets is killed or judged."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess
@@ -21,8 +19,7 @@ QUICK = (f"{SIZES}::test_equal_brokers_keep_sets_of_one_size",
          f"{SIZES}::test_what_one_broker_keeps_without_another_is_not_the_other_way_round")  # fmt: skip
 SHAPES = "solvers/smt/reading/set_shapes.py"
 
-PROVERS = (ROOT / "solvers" / "smt", ROOT / "solvers" / "certificates")
-"""Folders of which every survivor is judged."""
+PROVERS = (ROOT / "solvers" / "smt", ROOT / "solvers" / "certificates")  # folders of which every survivor is judged
 
 CHECKERS = tuple(ROOT / "ci" / "prove" / name for name in ("check_certificate.py", "vmt.py"))
 """The script of certificates and its grammar, of which samples were judged."""

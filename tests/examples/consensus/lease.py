@@ -1,7 +1,5 @@
 """A lease over a network that loses, delays and repeats: whoever holds it knows so by its own clock."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

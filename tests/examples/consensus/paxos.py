@@ -167,5 +167,4 @@ def voting(ballots: int, quorums: tuple[tuple[int, ...], ...] = QUORUMS, *, symm
 
 PAXOS, VOTING = paxos(2), voting(3)
 SYMMETRIC_VOTING = voting(2, symmetric=True)
-DIVIDED = paxos(2, quorums=((0,), (1, 2)))
-"""Paxos with quorums that do not meet."""
+DIVIDED = paxos(2, quorums=((0,), (1, 2)))  # Paxos with quorums that do not meet

@@ -1,7 +1,5 @@
 """EWD840 and EWD998, Dijkstra's and Safra's detection of termination on a ring, as the tests of liveness have them."""
 
-from __future__ import annotations
-
 from tests.solvers.liveness import tla, tla_termination
 
 EWD840 = tla.ewd840(tla.SYSTEM)

@@ -1,7 +1,5 @@
 """Raft's election has the sizes that TLC prints for RaftElection.tla, and elects once in a term, as Consensus does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

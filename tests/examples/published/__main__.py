@@ -1,7 +1,5 @@
 """The benchmark of the models: `python -m tests.examples.published [--tlc] [MODEL...]`."""
 
-from __future__ import annotations
-
 import sys
 
 from tests.examples.published.models import main

@@ -1,7 +1,5 @@
 """What is published about the models that are written anew here, and how long a search of each takes."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import tempfile
@@ -24,28 +22,19 @@ MANIFEST, TLC = "manifest", "TLC's output"
 
 @frozen
 class Model:
-    """A model.
+    """A model."""
 
-    Attributes:
-        place: the module of `tests.examples`, and the name of the system.
-        path: the configuration in the TLA+ Examples.
-        distinct, levels: different states, and the states on the longest of the shortest paths.
-        seconds: the time of TLC in the manifest; None where there is none.
-        generated: states that TLC generates; None where it counts a step several times, once for each witness.
-        symmetry: whether states that differ by names alone are counted once.
-        slow: whether the size is for the night.
-        source: where the numbers are from.
-    """
-
-    place: str
-    path: str
+    place: str  # the module of `tests.examples`, and the name of the system
+    path: str  # the configuration in the TLA+ Examples
+    # distinct, levels: different states, and the states on the longest of the shortest paths
     distinct: int
     levels: int
-    seconds: int | None
+    seconds: int | None  # the time of TLC in the manifest; None where there is none
+    # states that TLC generates; None where it counts a step several times, once for each witness
     generated: int | None = None
-    symmetry: bool = False
-    slow: bool = False
-    source: str = MANIFEST
+    symmetry: bool = False  # whether states that differ by names alone are counted once
+    slow: bool = False  # whether the size is for the night
+    source: str = MANIFEST  # where the numbers are from
     name: str = field(init=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
@@ -126,8 +115,7 @@ SLOW = {
 """Those of them that are searched by night."""
 
 
-TLC_STATES = 50_000
-"""TLC runs for larger models only where they are named."""
+TLC_STATES = 50_000  # TLC runs for larger models only where they are named
 
 HEADING = (f"{'model':<28}{'distinct':>11}{'depth':>7}{'compile s':>11}{'search s':>10}{'states/s':>12}"
            f"{'TLC, published s':>18}{'TLC, here s':>13}{'ratio':>8}")  # fmt: skip
@@ -135,16 +123,11 @@ HEADING = (f"{'model':<28}{'distinct':>11}{'depth':>7}{'compile s':>11}{'search 
 
 @frozen
 class Row:
-    """What was measured of a model.
+    """What was measured of a model."""
 
-    Attributes:
-        model: the model.
-        found: what the search found, in one thread, with code that was compiled for it.
-        tlc_seconds: how long TLC took for the module of the same system, in one thread; None: it was not run.
-    """
-
-    model: Model
-    found: Exploration
+    model: Model  # the model
+    found: Exploration  # what the search found, in one thread, with code that was compiled for it
+    # how long TLC took for the module of the same system, in one thread; None: it was not run
     tlc_seconds: float | None
 
     def faults(self) -> list[str]:
@@ -166,12 +149,7 @@ class Row:
 
 
 def by_tlc(system: System, found: Exploration) -> float:
-    """The seconds that TLC takes for a system, without the claims that are refuted, whose every trace it would print.
-
-    Raises:
-        AssertionError: when TLC finds other states.
-        TooWide: when the system has words that TLC's numbers have no room for.
-    """
+    """The seconds that TLC takes for a system, without refuted claims, whose every trace it would print."""
     refuted = {one.claim for one in found.verdicts if isinstance(one.verdict, kc.Refuted)}
     kept = [one for one in system.properties(system.setting()) if one.id not in refuted]
     made = module(program(subject(evolve(system, properties=kept), None, {}, None)), "Timed", system.name)

@@ -1,7 +1,5 @@
 """docs/reference/published-models.md: the sizes of other people's models, and what a search of each breaks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.examples.published.models import BROKEN, MODELS, Model, system_at

@@ -1,7 +1,5 @@
 """Specifications of others have the published sizes, refine what they say, and are measured by the benchmark."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 
@@ -61,8 +59,7 @@ def test_divided_quorums_choose_two_values() -> None:
 
 
 BALLOTS = 2
-DIVIDED = ((0,), (1, 2))
-"""Quorums that do not meet."""
+DIVIDED = ((0,), (1, 2))  # quorums that do not meet
 
 
 def waiting(s: Gates) -> Waiting:

@@ -4,8 +4,6 @@ Each is a function of one event and answers whether it holds; the numbers are
 those of the semantics reference. `DEFECTS` says which the snapshot breaks.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

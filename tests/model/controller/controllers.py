@@ -1,7 +1,5 @@
 """Small controllers for tests: brokers 0..n-1 with epochs 100 + id, one directory each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The controller on lists and the explored `elections` system on masks decide alike."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from typing import Any

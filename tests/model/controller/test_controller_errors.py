@@ -1,7 +1,5 @@
 """Every request of the controller on ints: each error that it can answer, as docs/reference lists it, and bounds."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable
@@ -74,8 +72,7 @@ NEW = preset("kafka-4.4.0")
 FOO = BASE.topic_id("foo") or ""
 LEADERLESS = changed(BASE, leader=-1, isr=(3,), replicas=(3, 4))
 STRANGE = changed(changed(BASE, leader=1), isr=(1, 2), replicas=(3, 1, 2))
-FEW = evolve(BASE, settings=Settings("cluster", max_records=0))
-"""The same where no request may write a record."""
+FEW = evolve(BASE, settings=Settings("cluster", max_records=0))  # the same where no request may write a record
 
 
 def codes(outcome: Outcome[Any]) -> set[str]:

@@ -1,7 +1,5 @@
 """Brokers: registration, heartbeats, sessions, fencing, leaving, stopping, failing and cordoned directories."""
 
-from __future__ import annotations
-
 import pytest
 from attrs import evolve
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Topics and their partitions: creation, growth, deletion, elections, reassignments, assignments, AlterPartition."""
 
-from __future__ import annotations
-
 import pytest
 from attrs import evolve
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Random walks of the controller: what holds after any requests, and what a refusal leaves."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Requests and releases: what those before 3.9 did otherwise, what later ones ask, and the index of ELR members."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

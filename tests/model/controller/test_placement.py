@@ -1,7 +1,5 @@
 """Placement: what every placement keeps, and the stream of random numbers."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

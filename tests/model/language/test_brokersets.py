@@ -59,8 +59,7 @@ QUESTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "first": lambda a, b, x: a.first(),
     "first_in": lambda a, b, x: a.first_in(b),
 }
-ORDERED_ONLY = ("same", "first", "first_in")
-"""Questions whose answer depends on an order that a set does not keep."""
+ORDERED_ONLY = ("same", "first", "first_in")  # questions whose answer depends on an order that a set does not keep
 
 
 def as_list(answer: Any) -> Any:
@@ -217,8 +216,7 @@ def test_a_set_of_nothing_is_empty() -> None:
     assert list(BrokerSet.of()) == []
 
 
-COUNT = 5
-"""Brokers 0..4 may be members."""
+COUNT = 5  # brokers 0..4 may be members
 
 SETS = st.sets(st.integers(0, COUNT - 1))
 LISTS = st.lists(st.integers(0, COUNT - 1), unique=True)

@@ -1,7 +1,5 @@
 """Layouts: states are packed exactly, and what does not fit is named."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

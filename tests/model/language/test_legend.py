@@ -1,7 +1,5 @@
 """Legends of systems: each action is drawn, in lanes that exist, and what is in view is in the state."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 
@@ -17,8 +15,7 @@ from kraftcheck.solvers.traces.render import fields
 
 Instance = tuple[Setting, Action]
 
-SIZE = "initial-isr"
-"""A bound of which 0 stands for the largest value."""
+SIZE = "initial-isr"  # a bound of which 0 stands for the largest value
 
 
 def rule_sets(system: System) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """Networks, timers and clocks: what each delivers, and protocols over them, right or wrong as they are known to be."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any

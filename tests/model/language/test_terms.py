@@ -1,7 +1,5 @@
 """The term graph: folding, hash-consing, intervals, of small ones all, and errors that name the line of a rule."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any

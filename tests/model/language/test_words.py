@@ -1,7 +1,5 @@
 """The words of rules: choices, truths, optional fields, what has no truth, and the limits that the page names."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import itertools
@@ -207,8 +205,7 @@ def test_neither_has_one_of_any_number(name: str) -> None:
 
 
 MODULES = (anynumber, brokersets, collections, idlists, network, places, words)
-QUESTIONS = ("is_empty", "or_else", "has", "get")
-"""What only a collection, or a field that may be absent, is asked."""
+QUESTIONS = ("is_empty", "or_else", "has", "get")  # what only a collection, or a field that may be absent, is asked
 
 
 def test_every_kind_of_collection_has_none() -> None:

@@ -1,7 +1,5 @@
 """The change build and reassignments: lists and masks agree, terms agree with ints."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import permutations
 from typing import Any

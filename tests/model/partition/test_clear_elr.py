@@ -1,7 +1,5 @@
 """What Kafka 4.0 writes when min ISR changes: a record that empties ELRs."""
 
-from __future__ import annotations
-
 import pytest
 
 from kraftcheck.model.controller.alter_configs import alter_config

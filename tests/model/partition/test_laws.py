@@ -1,7 +1,5 @@
 """Laws of the rules, over drawn inputs; beside each stands a mutant that breaks it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -23,8 +21,7 @@ from kraftcheck.model.rules.ruleset import RIGHT, RuleSet, parse
 from tests.shared.recordings import Case, as_lists, cases
 from tests.solvers.hypothesis.record_strategies import batches
 
-ANY = settings(phases=[Phase.generate], max_examples=2000)
-"""For examples that need not be small."""
+ANY = settings(phases=[Phase.generate], max_examples=2000)  # for examples that need not be small
 
 
 def broken(strategy: st.SearchStrategy[Any], law: Callable[[Any], bool]) -> Any:

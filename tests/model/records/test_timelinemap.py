@@ -1,7 +1,5 @@
 """The order of the map in which Kafka keeps the partitions of a topic."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

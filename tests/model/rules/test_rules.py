@@ -1,7 +1,5 @@
 """Rule sets: presets, variants, and errors that name what was meant."""
 
-from __future__ import annotations
-
 import ast
 from functools import partial
 from pathlib import Path

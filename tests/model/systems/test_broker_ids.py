@@ -1,7 +1,5 @@
 """The `broker-ids` system: each step of a start by hand, its cost, and the promises that can fail."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The `directories` system: each step by hand, catch-up row by row, known traces, and properties that can fail."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -120,8 +118,7 @@ def test_a_new_disk_gets_a_new_id() -> None:
     assert c.state.controller.online_dirs[0] == slots(0, 2)
 
 
-UNKNOWN = FIRST_LOCAL + 7
-"""The id of a directory that the broker does not have."""
+UNKNOWN = FIRST_LOCAL + 7  # the id of a directory that the broker does not have
 
 
 def host(**changes: object) -> Host:
@@ -167,8 +164,7 @@ def test_rows_that_kip_code_and_mended_rules_share(
     assert outcome(found) == expected
 
 
-START = {"logs": slots(0), "whole": slots(0)}
-"""A start with a log in the first directory."""
+START = {"logs": slots(0), "whole": slots(0)}  # a start with a log in the first directory
 RUNNING = {"seen": True, "known": NEW, "disks": slots(1)}
 DEAD = {**START, **RUNNING, "known": DIR0, "replica": OFFLINE, "failed": slots(0)}
 SERVED = {"seen": True, "known": DIR1, "replica": SERVING, "logs": slots(0)}

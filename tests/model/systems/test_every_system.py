@@ -1,7 +1,5 @@
 """What holds of every system: layouts, machine code, the lengths of pages, and laws over drawn states."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable
@@ -123,8 +121,7 @@ def test_machine_code_agrees_with_ints(name: str, scope: str, rules: str, every:
 
 ELECTIONS = SYSTEMS["elections"]
 
-ANY = settings(phases=[Phase.generate], max_examples=2000)
-"""For examples that need not be small."""
+ANY = settings(phases=[Phase.generate], max_examples=2000)  # for examples that need not be small
 
 # Directory ids are names: permuting them permutes results.
 
@@ -140,13 +137,9 @@ Effect = Callable[[Elections, str, dict[str, Any]], Elections]
 
 @frozen
 class Renaming:
-    """Other numbers for each broker's directories.
+    """Other numbers for each broker's directories."""
 
-    Attributes:
-        orders: for each broker, the new number of each directory.
-    """
-
-    orders: tuple[tuple[int, ...], ...]
+    orders: tuple[tuple[int, ...], ...]  # for each broker, the new number of each directory
 
     def mask(self, broker: int, dirs: BrokerSet) -> BrokerSet:
         """A set of a broker's directories under their new numbers."""

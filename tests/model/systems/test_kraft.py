@@ -1,7 +1,5 @@
 """The `kraft` system: the halves and two partitions stay together, and some defects show only there."""
 
-from __future__ import annotations
-
 import functools
 import time
 

@@ -1,7 +1,5 @@
 """Promises that fall with more failures than a scope has."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.shared.commands import kraftcheck

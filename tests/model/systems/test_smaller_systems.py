@@ -1,7 +1,5 @@
 """Smaller systems, as `elr-index`, `future-logs` and `sessions`: steps by hand, and the controller in full."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The `zk-controller` system: its procedures by hand, its cost, and the promises that can fail."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """The `zk-jbod` system: exceptions as values, the handler's steps by hand, the selector, and what can fail."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

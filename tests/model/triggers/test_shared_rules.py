@@ -1,7 +1,5 @@
 """Each rule of the triggers is written once: a change of it changes the explored system and the controller alike."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import random

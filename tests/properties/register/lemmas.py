@@ -1,7 +1,5 @@
 """Which variant of the rules refutes each lemma, or why none can; from lemmas.toml, and the matrix of defects."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,19 +16,14 @@ OF_CONTROLLER = "lemma-controller-"
 
 @frozen
 class Refuter:
-    """A variant that refutes a lemma.
+    """A variant that refutes a lemma."""
 
-    Attributes:
-        system, scope, bounds: where it does; bounds override the scope.
-        variant: switched on (or off, with a leading hyphen) beside the right rules; or two, with a plus between them.
-        steps: length of the shortest run to a state that breaks the lemma.
-    """
-
+    # system, scope, bounds: where it does; bounds override the scope
     system: str
-    variant: str
+    variant: str  # switched on (or off, with a leading hyphen) beside the right rules; or two, with a plus between them
     scope: str
     bounds: Mapping[str, int]
-    steps: int
+    steps: int  # length of the shortest run to a state that breaks the lemma
 
     def place(self) -> str:
         """The scope with its bounds, as on the command line."""

@@ -1,7 +1,5 @@
 """The page of the site with every rule, and what states and checks it."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Iterable, Mapping

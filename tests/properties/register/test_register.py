@@ -1,7 +1,5 @@
 """The register is true: its coverage, sightings and gaps are shown; odd entries are refused with place and mend."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import functools

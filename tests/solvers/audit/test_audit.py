@@ -1,7 +1,5 @@
 """The audit: what compiled code says is compared with the rules on ints, whatever the verdict."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Sequence
@@ -34,8 +32,7 @@ from kraftcheck.solvers.search.symmetry import reduced
 from tests import toys
 
 LAST = 40
-WHOLE = Sampling(states=1000)
-"""All of the states of the systems here, in all of their action instances."""
+WHOLE = Sampling(states=1000)  # all of the states of the systems here, in all of their action instances
 
 
 @frozen

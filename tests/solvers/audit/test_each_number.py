@@ -1,7 +1,5 @@
 """A system that knows whether a bound is any, or that is another for a number that no proof looks at, is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -25,8 +23,7 @@ class Desk:
     at: kc.Word
 
 
-Known = Callable[[kc.Setting], bool]
-"""Whether a bound is any, by a way that is not refused where it is asked, or is."""
+Known = Callable[[kc.Setting], bool]  # whether a bound is any, by a way that is not refused where it is asked, or is
 
 
 def _is_in_no_table(b: kc.Setting) -> bool:

@@ -1,7 +1,5 @@
 """What is proven of any number is of each: a system whose rules differ between `any` and numbers is refused."""
 
-from __future__ import annotations
-
 import contextvars
 import types
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is followed of a question is the question alone."""
 
-from __future__ import annotations
-
 import gc
 
 import pytest

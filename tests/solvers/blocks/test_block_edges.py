@@ -1,7 +1,5 @@
 """Blocks of a distributed search where hashes meet, batches end, and results are missing."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The kernel on blocks, function by function, against plain Python."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

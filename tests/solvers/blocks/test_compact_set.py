@@ -1,7 +1,5 @@
 """The compact set against a Python set: what it holds without a copy of any state is exactly what was added."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -23,8 +21,7 @@ ONE_WORD, TWO_WORDS = toys.CLOCK, grid(x_first=False)
 BUCKET = 5
 SYSTEMS = pytest.mark.parametrize("system", [ONE_WORD, TWO_WORDS], ids=["one word", "two words"])
 
-_KERNELS: dict[str, BlockKernel] = {}
-"""The functions of each system, for the test that asks a hundred times."""
+_KERNELS: dict[str, BlockKernel] = {}  # the functions of each system, for the test that asks a hundred times
 
 
 def kernel_of(system: System) -> BlockKernel:

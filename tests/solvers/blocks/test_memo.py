@@ -1,7 +1,5 @@
 """The memo of successors: what it may drop, and that it drops nothing else."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

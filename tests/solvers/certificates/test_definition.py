@@ -1,7 +1,5 @@
 """What a certificate defines is what a system does: by every state, step and claim of drawn systems."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from typing import Any

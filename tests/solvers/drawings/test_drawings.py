@@ -1,7 +1,5 @@
 """Drawings of traces, lassos and replayed logs, in each format."""
 
-from __future__ import annotations
-
 import functools
 import random
 import re

@@ -4,8 +4,6 @@ The Python side knows nothing of the project: sets of ints, lists and truths, ev
 does not have raises IndexError there.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Expressions: what they say of a state is what Python says, and each refusal has its column."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import string

@@ -4,8 +4,6 @@ Epochs, versions, records and budgets are as large as a run is long, so that to
 a run they are unbounded. A system that is not named runs at its first scope.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,34 +15,22 @@ from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.elections.outsiders import needed_isr, working
 
-LENGTH = -1
-"""In place of a bound: as large as a run is long."""
+LENGTH = -1  # in place of a bound: as large as a run is long
 
 
 @frozen
 class Beyond:
-    """One such setting.
+    """One such setting."""
 
-    Attributes:
-        name: of the setting, unique within the system.
-        bounds: override those of the scope.
-        weights: how often a random run prefers an action, by name; 1 where it is not named.
-        rules: a rule set under which every property holds.
-        scope: what the bounds start from; None for the first.
-    """
-
-    name: str
-    bounds: Mapping[str, int] = field(factory=dict)
+    name: str  # of the setting, unique within the system
+    bounds: Mapping[str, int] = field(factory=dict)  # override those of the scope
+    # how often a random run prefers an action, by name; 1 where it is not named
     weights: Mapping[str, int] = field(factory=dict)
-    rules: str = "fixed"
-    scope: str | None = None
+    rules: str = "fixed"  # a rule set under which every property holds
+    scope: str | None = None  # what the bounds start from; None for the first
 
     def setting(self, system: System, length: int, variant: str = "") -> Setting:
-        """The setting for runs of a length, with a variant of its rules such as `+NAME`.
-
-        Raises:
-            ScopeError: for an unknown variant.
-        """
+        """The setting for runs of a length, with a variant of its rules such as `+NAME`."""
         bounds = {name: length if value == LENGTH else value for name, value in self.bounds.items()}
         return system.unlimited_setting(self.scope, bounds, parse(self.rules + variant) if system.rules else None)
 

@@ -7,15 +7,12 @@ failure again, and keep failing examples in `.hypothesis/examples`; a CI keeps
 that folder between nightly runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
-DATABASE = ".hypothesis/examples"
-"""Where failing examples are kept, below the working folder."""
+DATABASE = ".hypothesis/examples"  # where failing examples are kept, below the working folder
 
 _SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 _COMMON = settings(deadline=None, suppress_health_check=_SLOW, print_blob=True)
@@ -36,9 +33,6 @@ def choose(name: str) -> settings:
 
     Args:
         name: of a profile.
-
-    Raises:
-        KeyError: for another name.
     """
     chosen = PROFILES[name]
     if not chosen.derandomize:

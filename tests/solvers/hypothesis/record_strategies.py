@@ -6,8 +6,6 @@ unchanged in the form of the code. An illegal document differs from a legal
 one in one place, and the codec must refuse it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

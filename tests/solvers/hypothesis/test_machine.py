@@ -1,7 +1,5 @@
 """Machines: a wrong rule is found, the right ones run beyond every layout, and nothing passes for want of cases."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

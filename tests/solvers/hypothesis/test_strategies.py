@@ -1,7 +1,5 @@
 """Strategies: legal values are within their domains, boundary ones at the ends, illegal ones outside in one place."""
 
-from __future__ import annotations
-
 from functools import cache, reduce
 from typing import Any
 
@@ -22,8 +20,7 @@ from kraftcheck.solvers.reference.interpreter import Integers
 from tests.solvers.hypothesis.record_strategies import KINDS, batches, illegal_documents, records, records_of
 from tests.toys import CLOCK, COUNTER
 
-ANY = settings(phases=[Phase.generate], max_examples=2000)
-"""For examples that need not be small."""
+ANY = settings(phases=[Phase.generate], max_examples=2000)  # for examples that need not be small
 
 EVERY = pytest.mark.parametrize("name", SYSTEMS)
 

@@ -1,7 +1,5 @@
 """Random puzzles as systems, for engines that take nothing else."""
 
-from __future__ import annotations
-
 from attrs import frozen
 
 from kraftcheck.model.language.layout import Range

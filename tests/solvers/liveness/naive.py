@@ -4,29 +4,20 @@ After Vardi and Wolper, a fair behaviour ends in a component; strong fairness is
 component and splitting it again (Streett acceptance).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from attrs import field, frozen
 
-Step = tuple[int, int, int]
-"""A state, an action, and the state it leads to."""
+Step = tuple[int, int, int]  # a state, an action, and the state it leads to
 
 
 @frozen
 class Fair:
-    """A fairness constraint.
+    """A fairness constraint."""
 
-    Attributes:
-        strong: strong or weak.
-        actions: whose steps it is about.
-        excused: states in which none of them need be taken.
-    """
-
-    strong: bool
-    actions: frozenset[int]
-    excused: frozenset[int] = frozenset()
+    strong: bool  # strong or weak
+    actions: frozenset[int]  # whose steps it is about
+    excused: frozenset[int] = frozenset()  # states in which none of them need be taken
 
 
 @frozen

@@ -44,17 +44,13 @@ def draw_puzzle(source: random.Random, most: int = 9, fairness: int = 4) -> Puzz
 
 @define(eq=False)
 class ListedEdges:
-    """The edges of a puzzle within a region, in blocks of some states.
+    """The edges of a puzzle within a region, in blocks of some states."""
 
-    Attributes:
-        puzzle, states, size: the graph, the region's states by depth, and how many of them a block has.
-        cut: states with a step beyond a domain, of an action each.
-    """
-
+    # puzzle, states, size: the graph, the region's states by depth, and how many of them a block has
     puzzle: Puzzle
     states: list[int]
     size: int
-    cut: dict[int, int]
+    cut: dict[int, int]  # states with a step beyond a domain, of an action each
     levels: Sequence[int] = field(init=False)
     blocks: Sequence[int] = field(init=False)
 

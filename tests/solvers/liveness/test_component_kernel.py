@@ -1,7 +1,5 @@
 """The kernel that finds components, against those that the naive judge enumerates."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

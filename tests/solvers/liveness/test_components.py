@@ -1,7 +1,5 @@
 """Fair components by labels, against the naive judge, which enumerates components."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The native engine on liveness: verdicts of toys, bounds, limits, lassos that ints confirm, threads."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Any

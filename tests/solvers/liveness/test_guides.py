@@ -1,7 +1,5 @@
 """Guides: what they are after states are left out, and that they hide nothing from later sweeps."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

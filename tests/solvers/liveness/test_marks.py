@@ -1,7 +1,5 @@
 """Listed edges, and the kernel that raises marks along edges, against a few lines of Python, on random graphs."""
 
-from __future__ import annotations
-
 import functools
 import random
 from typing import Any

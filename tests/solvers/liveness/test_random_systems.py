@@ -1,7 +1,5 @@
 """Liveness of random systems, compiled: the verdicts and the shortest stems of the naive judge."""
 
-from __future__ import annotations
-
 import random
 import time
 from typing import Any
@@ -20,8 +18,7 @@ from tests.random_systems.nodes import plainly
 from tests.random_systems.systems import Drawn, drawn
 from tests.solvers.liveness.naive import Fair, Naive, Puzzle, judge
 
-Labels = dict[tuple[int, Arguments], int]
-"""The number of each action instance that the graph has."""
+Labels = dict[tuple[int, Arguments], int]  # the number of each action instance that the graph has
 
 
 def fairness_of(source: random.Random, drawn_: Drawn, labels: Labels) -> tuple[list[Fairness], list[Fair]]:

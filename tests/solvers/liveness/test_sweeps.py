@@ -1,7 +1,5 @@
 """The sweeps against the naive judge, on random graphs: verdicts, shortest stems, lassos, threads."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import random

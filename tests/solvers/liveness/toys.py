@@ -1,7 +1,5 @@
 """Toys with liveness, whose verdicts can be told by hand; `kraftcheck explore tests.solvers.liveness.toys:LIFT`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve, frozen

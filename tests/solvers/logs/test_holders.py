@@ -1,7 +1,5 @@
 """Who holds the acknowledged records of a partition, followed through a metadata log."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Logs in which the index of ELR members shows: each controller may have its own, and the memo leaves them alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from random import Random
 

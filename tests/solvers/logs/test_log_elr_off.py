@@ -1,7 +1,5 @@
 """Logs in which ELR is switched on and off: the switch is an event, and only what it costs is reported."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Logs of clusters with any broker ids: the order of Kafka's hash set is in the records, and survives the memo."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

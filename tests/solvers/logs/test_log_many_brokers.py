@@ -1,7 +1,5 @@
 """Clusters with more brokers than a set has bits for: a partition is judged by its own brokers."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

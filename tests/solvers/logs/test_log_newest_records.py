@@ -1,7 +1,5 @@
 """What the newest release adds to the log: cordoned directories, and controllers that are unregistered."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Events of more records than one batch holds: each batch is explained, and only where there is more to come."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

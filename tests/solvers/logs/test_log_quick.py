@@ -1,7 +1,5 @@
 """The memoised replay gives the explanations of the plain replay, which has no memo."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -26,8 +24,7 @@ from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact, key_of
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.shared.captures import DEAD_LEADER, ELR, EVERY, batches, replay_log, replayed
 
-NODES = 4
-"""The type of configurations of a broker, which name it as text."""
+NODES = 4  # the type of configurations of a broker, which name it as text
 
 Verdict = tuple[int, list[str], tuple[Any, ...]]
 

@@ -1,7 +1,5 @@
 """Batches that involve several partitions: the memo gives the plain explanation, or leaves the batch to it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Results of changes and events do not depend on the names of brokers and directories."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise

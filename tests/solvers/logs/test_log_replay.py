@@ -1,7 +1,5 @@
 """Real logs explained: every batch, and every corrupted field caught at its batch."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the model's own controller writes is explained: requests are drawn, and each batch of records is a question."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any

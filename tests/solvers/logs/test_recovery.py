@@ -1,7 +1,5 @@
 """What becomes of the partitions of a cluster as its brokers are started, stopped or elected."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path

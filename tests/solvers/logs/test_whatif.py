@@ -1,7 +1,5 @@
 """What few faults do to the partitions of a real cluster."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Object code kept by the text of its module for a run of the tests: what two tests compile is compiled once."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

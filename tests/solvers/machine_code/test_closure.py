@@ -1,7 +1,5 @@
 """Arcs in memory against a fixpoint on Python ints: marks rise as far as they can, and no further."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The LLVM reader of terms agrees with the int reader, which defines the operators."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

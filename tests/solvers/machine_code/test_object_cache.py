@@ -1,7 +1,5 @@
 """The cache of object code: an entry counts where nobody else can have written it, and no entry stops a run."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

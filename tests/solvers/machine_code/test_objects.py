@@ -1,7 +1,5 @@
 """Object code that tests keep: one module is compiled once, and nothing else is found in its place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

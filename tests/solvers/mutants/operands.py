@@ -1,7 +1,5 @@
 """Functions whose operator mutants are known by hand."""
 
-from __future__ import annotations
-
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet

@@ -1,7 +1,5 @@
 """Operator mutants: each has a name that lasts, changes one expression, and is judged as the rules with it."""
 
-from __future__ import annotations
-
 import random
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Mutants of conditions: which are found, what each changes and breaks, as rules changed by hand say too."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The states around a state are those that the rules on ints lead to, joined and placed without losing one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Random systems whose initial states are described by a random rule instead of listed."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -21,25 +19,17 @@ from tests.random_systems.machines import Machine
 from tests.random_systems.nodes import Node, in_rules, text
 from tests.random_systems.systems import drawn
 
-MOST_STATES = 800
-"""States of a layout that ints can judge one by one."""
+MOST_STATES = 800  # states of a layout that ints can judge one by one
 
 
 @frozen
 class Described:
-    """A random system with a rule for its initial states.
+    """A random system with a rule for its initial states."""
 
-    Attributes:
-        machine: the system as data.
-        system: the system.
-        parts: the rule.
-        listed: the states, in the layout, of which the rule holds on ints.
-    """
-
-    machine: Machine
-    system: System
-    parts: tuple[Node, ...]
-    listed: tuple[Any, ...]
+    machine: Machine  # the system as data
+    system: System  # the system
+    parts: tuple[Node, ...]  # the rule
+    listed: tuple[Any, ...]  # the states, in the layout, of which the rule holds on ints
 
     def text(self) -> str:
         """The rule for people."""

@@ -1,7 +1,5 @@
 """A claim about some states only is no pass unless its goal has shown one of them."""
 
-from __future__ import annotations
-
 import pytest
 from attrs import evolve
 

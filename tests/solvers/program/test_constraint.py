@@ -1,7 +1,5 @@
 """A constraint: states outside are judged and not followed, as TLC does, and then nothing holds."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import time

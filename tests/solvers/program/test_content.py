@@ -1,7 +1,5 @@
 """Claims that no state and no step of the domains could break are vacuous, whoever judges them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Initial states that a rule describes: they are listed natively, and every engine begins in the same ones."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

@@ -1,7 +1,5 @@
 """The fingerprint of a program: equal where runs are, different where one can differ."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers beyond 64 bits: right, or refused with what to lower; never cut to what fits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

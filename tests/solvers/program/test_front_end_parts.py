@@ -1,7 +1,5 @@
 """Parts of a system that would let one answer stand for another: refused, with their place and what to do."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Questions by which Python would decide on a symbolic word: each is refused, with the line of the rule."""
 
-from __future__ import annotations
-
 import bisect
 import collections
 import copy

@@ -1,7 +1,5 @@
 """Questions to symbolic words that Python answers rightly: the trace agrees with ints in every state."""
 
-from __future__ import annotations
-
 import copy
 import enum
 import functools

@@ -1,7 +1,5 @@
 """States after a step, actions without argument values, and proofs of what was asked: no engine goes astray."""
 
-from __future__ import annotations
-
 import functools
 import time
 from typing import Any

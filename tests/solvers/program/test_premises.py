@@ -1,7 +1,5 @@
 """A claim whose premise nothing reachable satisfies is vacuous: it says nothing, and is no pass."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Tracing a system: faults are blamed on their part, and the digest follows the rules."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Steps that leave a domain: nothing holds of what is behind one, unless the system declares that it is meant."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

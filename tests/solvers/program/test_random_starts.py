@@ -1,7 +1,5 @@
 """Random rules for initial states: what is listed natively is what ints find, and provers begin there too."""
 
-from __future__ import annotations
-
 import threading
 import time
 

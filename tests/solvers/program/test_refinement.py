@@ -1,7 +1,5 @@
 """Refinement: a system refines another where each step is one there, or none; a trace ends with one that is not."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

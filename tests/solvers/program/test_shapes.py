@@ -1,7 +1,5 @@
 """Programs of unusual shape: several words, many instances, many conjuncts, negative and truth arguments."""
 
-from __future__ import annotations
-
 import random
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """What confirms, keeps, completes and shrinks a counterexample, at its edges."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time
@@ -196,8 +194,7 @@ def test_keys_of_compiled_code_follow_all_that_it_depends_on(monkeypatch: pytest
     assert walks_key(program) not in keys
 
 
-NEAR = 2
-"""Steps that a shortened run may have more than the shortest."""
+NEAR = 2  # steps that a shortened run may have more than the shortest
 
 CHOSEN = (
     "hw-uses-proposed-isr", "every-restart-is-unclean", "stale-reregistration-keeps-isr", "fenced-may-join-isr",

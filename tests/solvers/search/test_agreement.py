@@ -1,7 +1,5 @@
 """Machine code and ints agree on the elections system: same enabled actions, same results."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

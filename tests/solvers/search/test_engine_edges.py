@@ -1,7 +1,5 @@
 """Engines agree with a search on ints at the edges of what they pack: words, tables, domains, filters, rounds."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from pathlib import Path

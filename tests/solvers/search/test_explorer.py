@@ -1,7 +1,5 @@
 """The explorer: deterministic, bounded, interruptible, and checked by ints."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time

@@ -1,7 +1,5 @@
 """`recovers` (AG EF): the backward search agrees with one on ints, tells what it cannot know, and is confirmed."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Mapping

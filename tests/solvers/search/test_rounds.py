@@ -1,7 +1,5 @@
 """The rounds of a level: what waits for what, whatever the number of threads."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Symmetry: one state for each orbit, the same verdicts, real runs; and what is not symmetric is caught."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any

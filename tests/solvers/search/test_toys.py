@@ -1,7 +1,5 @@
 """Toys have known answers, and the engines find them."""
 
-from __future__ import annotations
-
 import pytest
 
 from kraftcheck.model.language.system import System

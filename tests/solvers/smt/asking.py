@@ -1,7 +1,5 @@
 """Theories of any number, premises, and what provers say of an action."""
 
-from __future__ import annotations
-
 import functools
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Single-decree Paxos for any number of acceptors, quorums, rounds and values, with switches of its defects."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,27 +8,18 @@ from attrs import evolve, frozen
 
 import kraftcheck as kc
 
-NONE = -1
-"""No round, no value, no quorum."""
-SILENT = -2
-"""No promise was given in this round."""
+NONE = -1  # no round, no value, no quorum
+SILENT = -2  # no promise was given in this round
 
 
 @frozen
 class Acceptor:
-    """One acceptor.
+    """One acceptor."""
 
-    Attributes:
-        promised: the highest round that it has heard of; NONE at first.
-        last: the highest round in which it voted, or NONE.
-        voted: the rounds in which it voted: its messages of phase 2b.
-        reported: by round, which last vote its promise reports, or SILENT: its messages of phase 1b.
-    """
-
-    promised: kc.Word
-    last: kc.Word
-    voted: Any
-    reported: Any
+    promised: kc.Word  # the highest round that it has heard of; NONE at first
+    last: kc.Word  # the highest round in which it voted, or NONE
+    voted: Any  # the rounds in which it voted: its messages of phase 2b
+    reported: Any  # by round, which last vote its promise reports, or SILENT: its messages of phase 1b
 
 
 @frozen

@@ -1,7 +1,5 @@
 """False claims about any number: of each some number of guests breaks it, and no prover may prove it."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import itertools
@@ -269,8 +267,7 @@ def test_what_is_proven_of_any_state_is_true_of_each_state_with_few() -> None:
     assert proven > 5
 
 
-STEPS_OF_EACH = 12
-"""Steps of each number that are looked at."""
+STEPS_OF_EACH = 12  # steps of each number that are looked at
 
 
 def steps_within(few: OfNumber, action: kc.Action, number: int) -> Iterator[tuple[Hall, dict[str, Any]]]:

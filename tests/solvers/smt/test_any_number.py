@@ -1,7 +1,5 @@
 """Claims about any number of brokers: what provers are told of sizes and order, and what `replication` claims."""
 
-from __future__ import annotations
-
 import itertools
 import operator
 import random

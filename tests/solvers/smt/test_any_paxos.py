@@ -1,7 +1,5 @@
 """Single-decree Paxos for any number of acceptors, quorums, rounds and values: its proof, and what defects do to it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

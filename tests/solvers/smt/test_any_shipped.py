@@ -1,7 +1,5 @@
 """Proofs of `elections`, `replication` and `directories` for any number of brokers, and what defects do to them."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Sequence
@@ -20,8 +18,7 @@ from tests.solvers.smt.asking import is_possible, of_any, open_claims, session
 
 SCOPES = {"elections": None, "replication": "tiny", "directories": "tiny"}
 
-ONE_EPOCH = ("epochs", 1)
-"""The only change of the leader epoch that quick tests of `replication` look at."""
+ONE_EPOCH = ("epochs", 1)  # the only change of the leader epoch that quick tests of `replication` look at
 
 SAMPLE = [
     ("elections", "fence", ("isr-within-replicas", "leader-in-isr", "elr-within-replicas", "leader-active",

@@ -1,7 +1,5 @@
 """Provers and bounds: no step that leaves a domain is left out unsaid, and logs without end mean what others do."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import threading
@@ -50,8 +48,7 @@ EFFORT = Effort(timeout=60)
 CLAIMS = ("below-six", "no-leap")
 MEND = "widen it, or declare its cap"
 
-JUMPS = tank("jumps", Range(0, 5), 2)
-"""By even levels, it leaves its domain from 4."""
+JUMPS = tank("jumps", Range(0, 5), 2)  # by even levels, it leaves its domain from 4
 
 
 def theory_of(system: System) -> Theory:
@@ -292,8 +289,7 @@ def test_what_a_cap_leaves_out_is_in_the_document(name: str, fields: list[str], 
 
 REPLICATION = SYSTEMS["replication"]
 PATIENCE = Effort(timeout=120)
-ROOM = 4
-"""Entries of the bounded logs that are compared with endless ones."""
+ROOM = 4  # entries of the bounded logs that are compared with endless ones
 
 SAMPLE = {
     "fetch": ("consistent-reads", "logs-match", "watermark-within-log", "watermark-monotone"),

@@ -1,7 +1,5 @@
 """Proofs by induction: what is proven holds, what is not has a counterexample; claims in parts, and odd answers."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import threading
@@ -226,11 +224,9 @@ def test_a_proof_rests_on_named_premises() -> None:
     assert started[0].result == PROVEN
 
 
-PART = 12
-"""Conjuncts that either solver is asked for at a time, in these tests."""
+PART = 12  # conjuncts that either solver is asked for at a time, in these tests
 
-MANY = 2 * PART + 2
-"""Conjuncts of the claims here: three parts, also where one is true of itself."""
+MANY = 2 * PART + 2  # conjuncts of the claims here: three parts, also where one is true of itself
 
 
 @pytest.fixture

@@ -91,17 +91,11 @@ def asked_of(claims: Sequence[str]) -> list[Obligation]:
 
 @define
 class Drawn:
-    """A worker whose answers are drawn, and what it was asked.
+    """A worker whose answers are drawn, and what it was asked."""
 
-    Attributes:
-        reasons: of each obligation.
-        watch: called with each batch before it is answered.
-        asked: the obligations, in order.
-    """
-
-    reasons: Reasons
-    watch: Callable[[Sequence[Obligation]], None] = lambda batch: None
-    asked: list[Obligation] = field(factory=list)
+    reasons: Reasons  # of each obligation
+    watch: Callable[[Sequence[Obligation]], None] = lambda batch: None  # called with each batch before it is answered
+    asked: list[Obligation] = field(factory=list)  # the obligations, in order
 
     def answer(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
         """Proven where some reason may be assumed, of which half is said to hold after the step, and a lemma of it."""

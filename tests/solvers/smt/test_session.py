@@ -1,7 +1,5 @@
 """Solvers of proofs: they agree, and one whose time is up says nothing false afterwards."""
 
-from __future__ import annotations
-
 import random
 import time
 

@@ -1,7 +1,5 @@
 """Queries as SMT-LIB 2: other solvers read them and say what Z3 says."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import random

@@ -1,7 +1,5 @@
 """Verdicts of proofs, each alone: what a search shows beside a proof, and where the state of a countermodel is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Sessions: what can happen next, why the rest cannot, properties after each step, going back, and documents."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

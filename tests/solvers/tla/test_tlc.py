@@ -1,7 +1,5 @@
 """TLC finds the states, the depth and the counterexamples that kraftcheck finds, in the modules that it writes."""
 
-from __future__ import annotations
-
 import functools
 import random
 import re

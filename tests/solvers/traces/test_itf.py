@@ -1,7 +1,5 @@
 """Trace documents: what is in them, that others can read them, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Values in ITF: one text for each, the reader of the Apalache project agrees, and damage is named."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Counterexamples: every one replays, is shown, is found again, and gets shorter where it can."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

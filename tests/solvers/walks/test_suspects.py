@@ -1,7 +1,5 @@
 """Lassos suspected in walks: they break the property on ints, the verdict stays unknown, and none holds."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from pathlib import Path

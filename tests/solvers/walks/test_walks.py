@@ -1,7 +1,5 @@
 """Compiled walks: the same whatever the threads, every step a step of the rules, and what breaks is found."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Classes of drivers are run only as they were compiled, of the sources and jars at hand. Needs no Java."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

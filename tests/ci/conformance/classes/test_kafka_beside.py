@@ -1,7 +1,5 @@
 """What no rule is of: answers of a build beside those of its release."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

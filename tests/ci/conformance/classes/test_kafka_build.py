@@ -1,7 +1,5 @@
 """Builds of Kafka: what a user's words stand for, what comes first on the class path, and what is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -17,8 +15,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.conformance.released import NEWEST, changed
 from tests.shared.commands import kraftcheck
 
-JAVAS = Path("/usr/lib/jvm")
-"""Where Debian and most distributions put each Java."""
+JAVAS = Path("/usr/lib/jvm")  # where Debian and most distributions put each Java
 
 MANAGERS = "org/apache/kafka/controller/ReplicationControlManager.class"
 

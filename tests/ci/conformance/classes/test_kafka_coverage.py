@@ -1,7 +1,5 @@
 """A changed line that no process of a build has run is named, and nothing else is."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

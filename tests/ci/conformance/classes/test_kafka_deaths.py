@@ -1,7 +1,5 @@
 """A process with Kafka's managers that dies: the sequence that killed it is shown, and the exit code is 23."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Differences between two sets of answers: found, grouped, shrunk. The model under other rules stands in for Kafka."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kraftcheck.ci.conformance.kafka.change.cases import (

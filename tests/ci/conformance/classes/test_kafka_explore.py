@@ -1,7 +1,5 @@
 """`kraftcheck explore --kafka`: exploration of Kafka's own managers, in place of the rules."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

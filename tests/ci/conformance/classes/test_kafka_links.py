@@ -1,7 +1,5 @@
 """Classes that do not fit each other: each error of linking is found before a class is asked."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The rule set that a build is: which is found, on cases and sequences that others answer, and when none is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where the newest release has the classes and methods that findings name, from its jars."""
 
-from __future__ import annotations
-
 import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import known_versions

@@ -1,7 +1,5 @@
 """Shrinking of differing cases, in each check: a shorter case stays a case, and still differs in the same columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

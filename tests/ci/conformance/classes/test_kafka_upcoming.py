@@ -1,7 +1,5 @@
 """Releases that nobody here knows yet: which numbers are asked for, what is no release, and what is new at night."""
 
-from __future__ import annotations
-
 import functools
 import re
 

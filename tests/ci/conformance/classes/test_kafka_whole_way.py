@@ -1,7 +1,5 @@
 """`conform --kafka` from the question to the exit code, with the model under other rules in Kafka's place."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from types import TracebackType
@@ -23,8 +21,7 @@ EVERY = {"registration", "merge", "reassignment", "change", "ordered"}
 
 RULES = "kafka-4.1.2"
 
-Answer = Callable[[str, Rows, Rows], Rows]
-"""Kafka's answers to rows of a check, given the model's."""
+Answer = Callable[[str, Rows, Rows], Rows]  # Kafka's answers to rows of a check, given the model's
 
 
 def wrong_everywhere(check: str, rows: Rows, answers: Rows) -> Rows:

@@ -1,7 +1,5 @@
 """`kraftcheck findings`: the table, all of one finding, the record of evidence, and observing again."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -283,8 +281,7 @@ def test_what_needs_no_fault_is_ordinary(finding: Finding) -> None:
     assert is_faulty or finding.likely in ("ordinary", "other client")
 
 
-BUDGETS = ("crashes", "failures", "fences", "unclean-stops", "copies")
-"""Bounds that count what nobody asks for."""
+BUDGETS = ("crashes", "failures", "fences", "unclean-stops", "copies")  # bounds that count what nobody asks for
 
 
 @pytest.mark.slow

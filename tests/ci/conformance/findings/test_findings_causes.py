@@ -1,7 +1,5 @@
 """There is no third kind: each property that a release refutes has a finding, or a reason; the record is derived."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 

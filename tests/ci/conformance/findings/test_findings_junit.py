@@ -1,7 +1,5 @@
 """The JUnit tests of findings in the repository: as recorded, and run on the newest release by night."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Findings on live clusters: what is counted, what is recorded, and every scenario on the newest release by night."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mends in pairs: what is recorded is derived, no pair breaks a promise, and one that would is seen."""
 
-from __future__ import annotations
-
 import pytest
 from attrs import evolve
 
@@ -28,8 +26,7 @@ CELLS: tuple[Cell, ...] = tuple((row.system, row.scope) for row in RECORDED if r
 LEFT = [cell for cell in ALL if cell not in {(row.system, row.scope) for row in RECORDED}]
 """The scopes without a record."""
 
-SHARDS = 8
-"""Into how many parts the pairs of a scope without a record are divided, so that workers share them."""
+SHARDS = 8  # into how many parts the pairs of a scope without a record are divided, so that workers share them
 
 QUICK = (("sessions", "tiny"),)
 """The scopes that are judged whole at each change; of the others a sample is, and the rest by night."""

@@ -1,7 +1,5 @@
 """Runs mutants of Kafka's classes, and lists those that nothing notices; exit code 1 where one has no reason."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ They are run in shards, which note what becomes of each mutant as it is known, b
 goes on with what is left.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json
@@ -53,8 +51,7 @@ DECIDING = tuple(name for name in CLASSES if re.search(r"Partition(ChangeBuilder
 FEWER = CheckSize(exhaustive=1, samples=4_000, seed=0)
 """Fewer single decisions than `kraftcheck branch` asks: what differs in these differs there."""
 
-OF_OBJECTS = ("toString", "hashCode", "equals")
-"""Methods that write, and compare, objects."""
+OF_OBJECTS = ("toString", "hashCode", "equals")  # methods that write, and compare, objects
 
 NOTICED, SURVIVED, EQUAL, UNASKED = "noticed", "survived", "equal", "unasked"
 

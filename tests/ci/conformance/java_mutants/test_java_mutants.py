@@ -1,7 +1,5 @@
 """Mutants of Kafka's own classes: most are noticed, soon; those that are not have a reason."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -40,8 +38,7 @@ pytestmark = pytest.mark.xdist_group("kafka")
 SOON, EARLY = 150, 1_500
 """Steps within which a mutant of the sample of each change was noticed as recorded, and is by what is drawn now."""
 
-SHARDS = 40
-"""Shards of a night."""
+SHARDS = 40  # shards of a night
 
 
 @pytest.mark.each_change

@@ -1,7 +1,5 @@
 """Classes of releases, changed in their bytes, and requests to classes as they were released."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

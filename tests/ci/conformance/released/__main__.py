@@ -1,7 +1,5 @@
 """Writes a folder with a changed class of the newest release: `-m tests.ci.conformance.released CHANGE [CLASS]`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

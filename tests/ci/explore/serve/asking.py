@@ -1,7 +1,5 @@
 """A server of the page for tests, and questions to it over HTTP."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json
@@ -22,15 +20,10 @@ from kraftcheck.ci.terminal.machine import cache_folder
 
 @frozen
 class Server:
-    """A server that answers.
+    """A server that answers."""
 
-    Attributes:
-        url: of its page.
-        subjects: what it is about.
-    """
-
-    url: str
-    subjects: Subjects
+    url: str  # of its page
+    subjects: Subjects  # what it is about
 
     @property
     def host(self) -> str:

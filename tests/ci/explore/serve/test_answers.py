@@ -1,7 +1,5 @@
 """The answers of the server about a system: paths, disabled actions, other rules, neighbourhoods, explorations."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

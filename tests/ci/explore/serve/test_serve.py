@@ -1,7 +1,5 @@
 """`kraftcheck serve`: what it prints and refuses, who gets an answer, and malformed questions."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """A system for the tests of the page: two initial states, a choice of rules, and a step beyond the scope."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve, frozen

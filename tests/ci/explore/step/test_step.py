@@ -1,7 +1,5 @@
 """`kraftcheck step`: commands by a pipe, properties at each step, files, searches, and its ends."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

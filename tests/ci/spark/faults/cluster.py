@@ -1,7 +1,5 @@
 """A standalone cluster of Spark on this machine: a master, and workers as processes on addresses of loopback."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -18,47 +16,31 @@ from kraftcheck.ci.spark.explore import ship_sources
 from kraftcheck.ci.spark.session import start_session
 
 HOST = "127.0.0.1"
-AWAITED = 600.0
-"""Seconds that a process of the cluster has to report, which takes a while on a busy machine."""
+AWAITED = 600.0  # seconds that a process of the cluster has to report, which takes a while on a busy machine
 
 
 @define
 class Standalone:
-    """A cluster whose workers can be started and lost.
+    """A cluster whose workers can be started and lost."""
 
-    Attributes:
-        place: where its logs and scratch files are.
-        environment: of all its processes, beside this one's.
-        cores: of each worker.
-        url: the master's, as `--master` takes it.
-        workers: the processes of workers that were started and not ended here, by number.
-    """
-
-    place: Path
-    environment: Mapping[str, str] = field(factory=dict)
-    cores: int = 1
-    url: str = ""
+    place: Path  # where its logs and scratch files are
+    environment: Mapping[str, str] = field(factory=dict)  # of all its processes, beside this one's
+    cores: int = 1  # of each worker
+    url: str = ""  # the master's, as `--master` takes it
+    # the processes of workers that were started and not ended here, by number
     workers: dict[int, subprocess.Popen[bytes]] = field(factory=dict)
     _master: subprocess.Popen[bytes] | None = None
     _started: int = 0
 
     def start(self, workers: int) -> None:
-        """Start the master and so many workers.
-
-        Raises:
-            RuntimeError: when one does not report.
-        """
+        """Start the master and so many workers."""
         log = self.place / "master.log"
         self._master = self._daemon(log, "master.Master", "--host", HOST, "--port", "0")
         self.url = _awaited(log, r"Starting Spark master at (spark://\S+)")
         self.start_workers(*range(workers))
 
     def start_workers(self, *numbers: int) -> None:
-        """Start workers, each on an address of its own, so that Spark takes it for another machine.
-
-        Raises:
-            RuntimeError: when one does not report.
-        """
+        """Start workers, each on an address of its own, so that Spark takes it for another machine."""
         self._started += 1
         logs = {number: self.place / f"worker{number}-{self._started}.log" for number in numbers}
         for number, log in logs.items():
@@ -74,12 +56,7 @@ class Standalone:
         self.workers.pop(number).wait()
 
     def session(self, cores: int, conf: Mapping[str, str], log: Path) -> Any:
-        """A session on the cluster, once so many executors of one core are there; they have the sources.
-
-        Raises:
-            Refusal: when Spark does not start.
-            RuntimeError: when fewer executors come.
-        """
+        """A session on the cluster, once so many executors of one core are there; they have the sources."""
         own = {"spark.executor.memory": "512m", "spark.driver.host": HOST, **conf}
         session = start_session(self.url, cores, own, log)
         store, deadline = session.sparkContext._jsc.sc().statusStore(), time.monotonic() + AWAITED
@@ -117,11 +94,7 @@ class Standalone:
 
 @contextlib.contextmanager
 def standalone(place: Path, workers: int, environment: Mapping[str, str] | None = None) -> Iterator[Standalone]:
-    """A cluster with workers of one core each, whose processes end with the context.
-
-    Raises:
-        RuntimeError: when it does not start.
-    """
+    """A cluster with workers of one core each, whose processes end with the context."""
     cluster = Standalone(place, environment or {})
     try:
         cluster.start(workers)

@@ -1,7 +1,5 @@
 """One standalone cluster for all tests of faults: its processes take longer to start than a run takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A driver of the Spark engine as a process of its own, and the processes below it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -25,8 +23,7 @@ CONF = {"spark.driver.memory": "512m", "spark.executor.memory": "512m", "spark.d
 QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """The environment of JVMs that live for seconds: they compile quickly."""
 
-LONG = 900.0
-"""Seconds after which a run that does not go on has failed, on a busy machine too."""
+LONG = 900.0  # seconds after which a run that does not go on has failed, on a busy machine too
 
 
 def words_of(process: int) -> str:

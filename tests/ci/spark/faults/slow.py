@@ -1,8 +1,6 @@
 """Drivers that are slow or are stopped, as processes: `python -m tests.ci.spark.faults.slow speculate URL OUT`, or
 `... stepwise OUT`, which has no Spark."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time
@@ -22,25 +20,17 @@ from tests.ci.spark.levels import BUCKET_BITS, begun, facts, finished, program_o
 from tests.ci.spark.losses import two_executors
 
 SCOPE = "5"
-WRITTEN = "written"
-"""The folder of notes that say which attempts wrote a whole file."""
+WRITTEN = "written"  # the folder of notes that say which attempts wrote a whole file
 
 
 @frozen
 class Slow:
-    """A second stage whose first attempt at task 0 has its file whole, and then does not end for a long time.
+    """A second stage whose first attempt at task 0 has its file whole, and then does not end for a long time."""
 
-    Attributes:
-        make: `sift_task`.
-        notes: where each attempt says that its file is whole.
-        seconds: that the first one takes then.
-        depths: the levels where it does.
-    """
-
-    make: Callable[..., Any]
-    notes: Path
-    seconds: float
-    depths: tuple[int, ...]
+    make: Callable[..., Any]  # `sift_task`
+    notes: Path  # where each attempt says that its file is whole
+    seconds: float  # that the first one takes then
+    depths: tuple[int, ...]  # the levels where it does
 
     def __call__(self, shipped: Any, level: Any, files: Path | None) -> Any:
         """The stage's work, with the wait built in."""

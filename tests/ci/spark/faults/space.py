@@ -1,7 +1,5 @@
 """What the runs that suffer faults explore, and what they have to find."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A wall clock that jumps by hours, forwards and backwards, under a driver and all its processes."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import random

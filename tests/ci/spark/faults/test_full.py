@@ -1,7 +1,5 @@
 """A disk that is full: whatever write meets it, the run ends in one line, and goes on once there is room."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -21,17 +19,11 @@ from tests.shared.commands import kraftcheck, start
 
 @define
 class Disk:
-    """A small disk: a tmpfs where it can be mounted, else a limit on the size of each file of a process.
+    """A small disk: a tmpfs where it can be mounted, else a limit on the size of each file of a process."""
 
-    Attributes:
-        place: where it is.
-        size: bytes.
-        mounted: whether it is a disk of its own.
-    """
-
-    place: Path
-    size: int
-    mounted: bool
+    place: Path  # where it is
+    size: int  # bytes
+    mounted: bool  # whether it is a disk of its own
 
     def limit(self) -> None:
         """In a process that is about to run a command: what stands for the disk, where there is none."""

@@ -1,7 +1,5 @@
 """kill -9 at random moments, drawn from a seed: of executors, workers, Python workers, the JVM and the driver."""
 
-from __future__ import annotations
-
 import random
 import signal
 import time
@@ -22,21 +20,13 @@ EXECUTOR, PYTHON = "CoarseGrainedExecutorBackend", "pyspark.daemon"
 
 @frozen
 class Strike:
-    """A loss.
+    """A loss."""
 
-    Attributes:
-        depth: the level that counts already.
-        delay: seconds after that.
-        victim: what is lost.
-        which: of several, as a share.
-        back: whether a lost worker comes back.
-    """
-
-    depth: int
-    delay: float
-    victim: str
-    which: float
-    back: bool
+    depth: int  # the level that counts already
+    delay: float  # seconds after that
+    victim: str  # what is lost
+    which: float  # of several, as a share
+    back: bool  # whether a lost worker comes back
 
 
 def strikes(seed: int, victims: tuple[str, ...], depths: range, count: int) -> Iterator[Strike]:
@@ -48,17 +38,11 @@ def strikes(seed: int, victims: tuple[str, ...], depths: range, count: int) -> I
 
 @define
 class Reaper:
-    """Ends processes of a run.
+    """Ends processes of a run."""
 
-    Attributes:
-        driver: of the run.
-        cluster: where its tasks run; None: below the driver.
-        struck: the losses that happened.
-    """
-
-    driver: Driver
-    cluster: Standalone | None = None
-    struck: list[str] = field(factory=list)
+    driver: Driver  # of the run
+    cluster: Standalone | None = None  # where its tasks run; None: below the driver
+    struck: list[str] = field(factory=list)  # the losses that happened
 
     def strike(self, one: Strike) -> None:
         """Wait for the moment, and end the victim; nothing where the run has ended before."""

@@ -3,8 +3,6 @@
 Those of a run itself (run.json, manifests, level files) are in `test_spark_damage`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

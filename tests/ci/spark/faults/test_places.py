@@ -1,7 +1,5 @@
 """What a user's cluster has not: the driver's working folder, its modules, its packages, its Python."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

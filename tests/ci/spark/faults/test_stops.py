@@ -1,7 +1,5 @@
 """What stands still and goes on: a worker that Spark gave up, a slow attempt, a driver that lost its lease."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

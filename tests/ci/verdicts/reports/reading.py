@@ -1,7 +1,5 @@
 """Reports as tests read them: validated against the published schemas, then as plain values."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path

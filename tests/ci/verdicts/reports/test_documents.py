@@ -1,7 +1,5 @@
 """Documents of `--json` with verdicts: valid against the schema in the documentation, with the steps of each trace."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What GitHub Actions is told: annotations at files and lines, ten at most, and a summary of the job."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

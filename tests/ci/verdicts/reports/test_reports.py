@@ -1,7 +1,5 @@
 """JUnit and SARIF of every command with verdicts: valid, complete, and never a pass for what is none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

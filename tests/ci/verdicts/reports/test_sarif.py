@@ -1,7 +1,5 @@
 """SARIF in detail: where properties, rules and steps are, and what is left out of a file that would be too large."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reports of a command that ends without a verdict: nothing passes in them, and those of an earlier run are gone."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

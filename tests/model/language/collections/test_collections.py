@@ -1,7 +1,5 @@
 """Collections of the language: what they mean on ints, in terms, outside their domains, and how they list."""
 
-from __future__ import annotations
-
 import enum
 import itertools
 from collections import Counter

@@ -1,7 +1,5 @@
 """What a collection cannot hold is never lost in silence: no later operation of the step brings the collection back."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable
 from typing import Any

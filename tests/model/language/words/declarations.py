@@ -1,7 +1,5 @@
 """What a system is declared with, every kind of claim, and words that take ANY: what each means, and where it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -77,8 +75,7 @@ def systems(kind: str) -> tuple[kc.System, kc.System]:
 
 
 SEARCHED, GOAL, WALKED = "holds or is refuted", "is shown or vacuous", "is refuted"
-LEFT, REFUSED = "not judged", "refused"
-"""What an engine does with a claim."""
+LEFT, REFUSED = "not judged", "refused"  # what an engine does with a claim
 
 _SAFETY = (SEARCHED, SEARCHED, WALKED, WALKED)
 _GOALS = (GOAL, LEFT, GOAL, GOAL)
@@ -92,8 +89,7 @@ JUDGED: Mapping[str, tuple[str, str, str, str]] = {
 """By the kind: what `explore`, `prove`, `simulate` and Hypothesis do."""
 
 
-WORDS = ("set_below", "word_below", "map_below", "numbers_below", "keys")
-"""The words of this system that take ANY."""
+WORDS = ("set_below", "word_below", "map_below", "numbers_below", "keys")  # the words of this system that take ANY
 
 
 @frozen
@@ -151,8 +147,7 @@ def marks(lost: bool = False) -> kc.System:
 MARKS, LOST = marks(), marks(lost=True)
 
 
-ALL = "all"
-"""Every engine reads it: explorers, provers, walks and Hypothesis."""
+ALL = "all"  # every engine reads it: explorers, provers, walks and Hypothesis
 
 
 class Many(kc.SetOf):
@@ -181,23 +176,17 @@ class Long(kc.Queue):
 
 @frozen
 class Declaration:
-    """A declaration.
+    """A declaration."""
 
-    Attributes:
-        word, text: its name, and an example.
-        means, read: what it says, and which engines read it.
-        limit: how far it goes.
-        beyond: makes what lies beyond; None where nothing is refused there.
-        says: a part of the refusal.
-    """
-
+    # word, text: its name, and an example
     word: str
     text: str
+    # means, read: what it says, and which engines read it
     means: str
     read: str
-    limit: str
-    beyond: Callable[[], object] | None = None
-    says: str = ""
+    limit: str  # how far it goes
+    beyond: Callable[[], object] | None = None  # makes what lies beyond; None where nothing is refused there
+    says: str = ""  # a part of the refusal
 
 
 def explored(**changes: Any) -> object:
@@ -259,5 +248,4 @@ DECLARATIONS: Sequence[Declaration] = (
                 "all; `any` by provers", "from its least to its greatest value"),
 )  # fmt: skip
 
-NAMES = {"COUNTER": COUNTER}
-"""What the examples name besides the classes of the examples of words."""
+NAMES = {"COUNTER": COUNTER}  # what the examples name besides the classes of the examples of words

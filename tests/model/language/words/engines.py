@@ -1,7 +1,5 @@
 """The examples as a system of one action each, and what every engine computes for them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -20,26 +18,18 @@ from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.model.language.words.examples import LAYOUT, STATES, Example, Inputs
 
-PLACES = 6
-"""Numbers of the widest value."""
+PLACES = 6  # numbers of the widest value
 
-Values = dict[tuple[int, int], tuple[int, ...]]
-"""By the place of the state and of the example: the value, as numbers."""
+Values = dict[tuple[int, int], tuple[int, ...]]  # by the place of the state and of the example: the value, as numbers
 
 
 @frozen
 class Noted:
-    """A state, the last example that was computed, and its value.
+    """A state, the last example that was computed, and its value."""
 
-    Attributes:
-        inputs: what examples read; it never changes.
-        last: the place of an example; -1 before the first one.
-        out: the numbers of its value, and 0 beyond them.
-    """
-
-    inputs: Inputs
-    last: kc.Word
-    out: tuple[kc.Word, ...]
+    inputs: Inputs  # what examples read; it never changes
+    last: kc.Word  # the place of an example; -1 before the first one
+    out: tuple[kc.Word, ...]  # the numbers of its value, and 0 beyond them
 
 
 def numbers(value: Any) -> tuple[Any, ...]:

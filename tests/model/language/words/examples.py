@@ -1,7 +1,5 @@
 """An example for every word of rules: what an example is, and the state that all of them read."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,23 +42,20 @@ class Line(kc.Queue):
 
 @frozen
 class Inputs:
-    """A value of every class that a state may have.
+    """A value of every class that a state may have."""
 
-    Attributes:
-        n, m, on, light: two numbers, a truth, and a number with a name.
-        row, table: a tuple, and a tuple of tuples.
-        group, order: a set of numbers, and numbers in order.
-        mail, coins, votes, line: a set, a bag, a map and a queue of declared values.
-    """
-
+    # n, m, on, light: two numbers, a truth, and a number with a name
     n: kc.Word
     m: kc.Word
     on: kc.Truth
     light: kc.Word
+    # row, table: a tuple, and a tuple of tuples
     row: tuple[kc.Word, ...]
     table: tuple[tuple[kc.Word, ...], ...]
+    # group, order: a set of numbers, and numbers in order
     group: kc.IntSet
     order: kc.Sequence
+    # mail, coins, votes, line: a set, a bag, a map and a queue of declared values
     mail: Mail
     coins: Coins
     votes: Votes
@@ -69,15 +64,10 @@ class Inputs:
 
 @frozen
 class Example:
-    """A word of rules, and an expression that has it.
+    """A word of rules, and an expression that has it."""
 
-    Attributes:
-        word: the word, as `kraftcheck.NAME` or as a method `CLASS.NAME`; or an operator.
-        text: an expression of a state `s`.
-    """
-
-    word: str
-    text: str
+    word: str  # the word, as `kraftcheck.NAME` or as a method `CLASS.NAME`; or an operator
+    text: str  # an expression of a state `s`
 
     def value(self, state: Inputs) -> Any:
         """What the expression is worth in a state, concrete or traced."""

@@ -1,7 +1,5 @@
 """The page of the site with every word."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of words is true: every engine computes each example alike, and judges each kind of claim as it says."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, settings
 

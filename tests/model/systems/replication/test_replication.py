@@ -1,7 +1,5 @@
 """The `replication` system: examples by hand, its bounds, its messages, late replies, and what is given one value."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Mapping
@@ -322,8 +320,7 @@ def with_commit_epoch(at: Setting) -> Replication:
     return evolve(whole, commit_epoch=whole.leader_epoch, deaths=ints(0, at["unclean-stops"]))
 
 
-UNSETTLED = evolve(REPLICATION, actions=unsettled_actions, layout=with_commit_epoch)
-"""The system without settling."""
+UNSETTLED = evolve(REPLICATION, actions=unsettled_actions, layout=with_commit_epoch)  # the system without settling
 
 
 CASES = [

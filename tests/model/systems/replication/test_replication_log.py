@@ -1,7 +1,5 @@
 """The log of a replica against plain lists, and heartbeats of `replication` against the table of the controller."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,8 +26,7 @@ from tests.model.controller.test_controller_agreement import controller_in, seen
 from tests.shared.explored import numbers, read, symbolic, values_of
 
 ROOM = 3
-EPOCHS = (1, 2, 3)
-"""Entries: leader epoch plus one."""
+EPOCHS = (1, 2, 3)  # entries: leader epoch plus one
 
 SMALL = [list(some) for n in range(ROOM + 1) for some in itertools.combinations_with_replacement(EPOCHS, n)]
 """Every log of up to three records in which epochs never fall."""

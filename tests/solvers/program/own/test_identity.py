@@ -1,7 +1,5 @@
 """Rules that compare by identity are refused with their line, wherever they are called; others are not."""
 
-from __future__ import annotations
-
 import enum
 import functools
 import operator

@@ -4,8 +4,6 @@ Two things differ. Which logs have every record is a ghost of `directories`, and
 There, a leader whose request is judged need not have applied the newest metadata, as it has to in `directories`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -49,19 +47,14 @@ def disks(state: Kraft) -> Placement:
 
 @frozen
 class Pair:
-    """`kraft` under some rules, and `directories` under others, both at the bounds of a scope of `kraft`.
+    """`kraft` under some rules, and `directories` under others, both at the bounds of a scope of `kraft`."""
 
-    Attributes:
-        scope, rules: of `kraft`.
-        allowed: the rules of `directories`.
-        without: actions that it is not to have.
-        strict: whether the ISR changes there only as `directories` says itself, by a leader that serves its log.
-    """
-
+    # scope, rules: of `kraft`
     scope: str = "tiny"
     rules: str = "fixed"
-    allowed: str = "fixed"
-    without: tuple[str, ...] = ()
+    allowed: str = "fixed"  # the rules of `directories`
+    without: tuple[str, ...] = ()  # actions that it is not to have
+    # whether the ISR changes there only as `directories` says itself, by a leader that serves its log
     strict: bool = False
 
     def concrete(self) -> Subject:

@@ -1,7 +1,5 @@
 """The controller of `replication` does nothing but what `elections` does, under the same rules."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -14,8 +12,7 @@ from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Verdict
 
-BOUNDS = {"reassignment": 0}
-"""Nothing is reassigned in `replication tiny`."""
+BOUNDS = {"reassignment": 0}  # nothing is reassigned in `replication tiny`
 
 
 def abstract(rules: str, without: str = "") -> System:

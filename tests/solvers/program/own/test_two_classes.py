@@ -1,7 +1,5 @@
 """Tuples and records compared with values of another class are refused with their line; those of one class are not."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A search in some orders only, judged by the naive search of all."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve

@@ -1,7 +1,5 @@
 """Systems whose processes mostly work for themselves: `kraftcheck explore tests.solvers.search.orders.ports:LOCK`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve, frozen
@@ -10,8 +8,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.system import Bound, Setting, System
 
 PROCESSES = (Bound("processes", 1, 12, "Processes."),)
-PREPARED = 3
-"""Steps that a process does for itself before it asks for what is shared."""
+PREPARED = 3  # steps that a process does for itself before it asks for what is shared
 
 
 @frozen

@@ -3,8 +3,6 @@
 The systems of `tests.random_systems` seldom have independent steps; these mostly do, so that reductions happen.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator
@@ -19,8 +17,7 @@ from tests.random_systems.nodes import ARGUMENTS, BEFORE, Applied, Constant, Nod
 from tests.random_systems.operators import OPERATORS
 from tests.random_systems.systems import MOST_STATES, MOST_STEPS, Drawn
 
-PLACES = 3
-"""The last place of a process; the first is 0."""
+PLACES = 3  # the last place of a process; the first is 0
 
 LEAST_STATES = 12
 

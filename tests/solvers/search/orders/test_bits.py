@@ -1,7 +1,5 @@
 """What a term is said to read and to change is what decides its value, on random graphs, and no more on masks."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The audit of a reduction of orders tries on ints what is said to be independent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -16,8 +14,7 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.orders import by_orders
 from tests.toys import TWO_PHASE
 
-NOTHING = Orders((), (), ((), ()), (1, 2), (), 0)
-"""Two instances, said to be independent."""
+NOTHING = Orders((), (), ((), ()), (1, 2), (), 0)  # two instances, said to be independent
 
 
 @frozen

@@ -1,7 +1,5 @@
 """The gains that decision 18 shows."""
 
-from __future__ import annotations
-
 import pytest
 
 from kraftcheck.ci.bench.systems import TWO_PHASE

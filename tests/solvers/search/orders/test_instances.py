@@ -1,7 +1,5 @@
 """Action instances as terms of the state: the same guards and effects, with the arguments filled in."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A search in some orders of independent steps says what a naive search of all orders says."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest
@@ -22,8 +20,7 @@ from tests.solvers.search.orders.ports import LOCK, NO_LOCK, PREPARED, READERS_W
 from tests.solvers.search.orders.processes import drawn_processes
 from tests.toys import TWO_PHASE, VALVE
 
-SEEDS = (3, 16, 19, 42, 132)
-"""Systems of processes on which a reduction without one of its conditions goes wrong."""
+SEEDS = (3, 16, 19, 42, 132)  # systems of processes on which a reduction without one of its conditions goes wrong
 
 NIGHTLY = [pytest.param(range(first, first + 100), marks=pytest.mark.slow) for first in range(0, 4000, 100)]
 GENERAL = [pytest.param(range(first, first + 100), marks=pytest.mark.slow) for first in range(0, 1000, 100)]

@@ -1,7 +1,5 @@
 """Small drawn systems: their symmetry is proven just where renaming changes nothing, in any state of the layout."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +26,7 @@ class Hall:
     shut: kc.IntSet
 
 
-Leaves = tuple[int, tuple[int, ...], frozenset[int]]
-"""A state as Python has it."""
+Leaves = tuple[int, tuple[int, ...], frozenset[int]]  # a state as Python has it
 
 LAYOUT = Hall(kc.ints(-1, ROOMS - 1), (kc.ints(0, MOST),) * ROOMS, kc.IntSet(kc.subset_of(ROOMS)))
 EVERY: list[Leaves] = [
@@ -93,17 +90,12 @@ ODD_EFFECTS: tuple[Effect, ...] = (
 
 @frozen
 class Drawn:
-    """A system, as rules and in Python.
+    """A system, as rules and in Python."""
 
-    Attributes:
-        actions: of each its guards, one of which may be enough, and its effects, one after another.
-        claims: an invariant, a goal, and a claim about what is before and after each step.
-        initial: states in which it begins.
-    """
-
+    # of each its guards, one of which may be enough, and its effects, one after another
     actions: Sequence[tuple[Sequence[Guard], Sequence[Effect]]]
-    claims: Sequence[Guard]
-    initial: Sequence[Leaves]
+    claims: Sequence[Guard]  # an invariant, a goal, and a claim about what is before and after each step
+    initial: Sequence[Leaves]  # states in which it begins
     _names: Sequence[str] = field(default=("one", "two"))
 
     def system(self) -> kc.System:

@@ -1,7 +1,5 @@
 """Symmetries are proven of the rules, for every state of the layout, or refused by name and line."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

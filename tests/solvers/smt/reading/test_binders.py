@@ -1,7 +1,5 @@
 """Claims about every place, maps of nobody, and engines, each alone: just what is true of small worlds."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,8 +37,7 @@ from kraftcheck.solvers.smt.worker import Z3Engine
 from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction
 from tests.solvers.smt.asking import any_theory, premises_of
 
-PLACES = 2
-"""Of each sequence so many words are any; all others are 0."""
+PLACES = 2  # of each sequence so many words are any; all others are 0
 
 BITS, KEYS = list(itertools.product((0, 1), repeat=PLACES)), ((0, 2), (1, 1), (2, 0))
 
@@ -429,8 +426,7 @@ def test_what_is_read_with_quantifiers_has_empty_maps(kind: str, n: int, m: int,
 
 EFFORT = Effort(timeout=20)
 
-Ask = Callable[[Sequence[Any]], SolverAnswer]
-"""Asks an engine whether some truths all hold."""
+Ask = Callable[[Sequence[Any]], SolverAnswer]  # asks an engine whether some truths all hold
 
 
 def asked(of: type, graph: Graph, symbols: Sequence[Term], known: Mapping[str, Any], **choices: Any) -> Ask:

@@ -1,7 +1,5 @@
 """Leader epochs without bound: what is kept of each means what it does in tuples, and proofs about it can fail."""
 
-from __future__ import annotations
-
 import functools
 import time
 from collections.abc import Callable
@@ -38,8 +36,7 @@ from tests.solvers.smt.asking import premises_of
 from tests.solvers.smt.test_bounds import subject
 
 EFFORT = Effort(timeout=60)
-NEWEST = 3
-"""The newest epoch of the histories that are compared."""
+NEWEST = 3  # the newest epoch of the histories that are compared
 
 BUDGETS = {"unclean-stops": 2, "clean-stops": 1, "unclean-elections": 1, "fences": 2}
 

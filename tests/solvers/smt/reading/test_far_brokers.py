@@ -5,8 +5,6 @@ without naming it. So a run of any finite number of brokers is one of brokers wi
 what is claimed of that is true of it.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -43,14 +41,10 @@ def of_any(
 
 @define
 class Far:
-    """A far broker: no set has it, no field or argument names it, and it is as it began.
+    """A far broker: no set has it, no field or argument names it, and it is as it began."""
 
-    Attributes:
-        graph: of a theory.
-        began: what the initial states say of its words and truths, by their number; of sets nothing.
-    """
-
-    graph: Graph
+    graph: Graph  # of a theory
+    # what the initial states say of its words and truths, by their number; of sets nothing
     began: dict[int, Term] = field(factory=dict)
     substitution: Substitution = field(init=False)
     broker: Term = field(init=False)

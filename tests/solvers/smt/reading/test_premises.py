@@ -1,7 +1,5 @@
 """What is assumed of each step of `replication` without any bound, and steps that instances do not prove."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import random
@@ -36,8 +34,7 @@ BROKERS, EPOCHS, COUNT = 3, 2, 4
 
 BOUNDS = {"brokers": BROKERS, "replication": BROKERS, "epochs": EPOCHS, "records": 2, "clean-stops": 1}
 
-STEPS = 25
-"""How long a run is."""
+STEPS = 25  # how long a run is
 
 
 @frozen
@@ -190,8 +187,7 @@ def test_a_lemma_that_excludes_what_happens_is_named(name: str) -> None:
     assert {name for one in steps for name in false_of(of, one, ["lemma-wrong"])} == {"invariant: lemma-wrong"}
 
 
-EFFORT = Effort(timeout=600)
-"""Some queries take minutes."""
+EFFORT = Effort(timeout=600)  # some queries take minutes
 
 
 REQUEST = ProofRequest("replication", "tiny", {"brokers": ANY, "unbounded": 1}, "fixed")

@@ -1,7 +1,5 @@
 """Claims as quantifiers of Z3, and axioms of sizes, each alone: nothing false is proven."""
 
-from __future__ import annotations
-
 import itertools
 import operator
 import time
@@ -292,8 +290,7 @@ CLAIMED = {
 }
 """For each kind of axioms, sizes of three sets that a model may have, most of them wrong."""
 
-TOO_LARGE = ((2, 3, 5), (4, 2, 2))
-"""Further sizes: members count up to two, and sets are compared beyond that."""
+TOO_LARGE = ((2, 3, 5), (4, 2, 2))  # further sizes: members count up to two, and sets are compared beyond that
 
 WORLDS = [*itertools.product([(0, 0), (1, 0), (1, 1)], [(0, 0), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 1)]),
           ((1, 0), (0, 1), (1, 0))]  # fmt: skip
@@ -485,8 +482,7 @@ def test_what_one_broker_keeps_without_another_is_not_the_other_way_round(
     assert (engine.refute([goal]).result == PROVEN) == proven
 
 
-NUMBER = 2
-"""Places that may be members, and brokers that may keep some."""
+NUMBER = 2  # places that may be members, and brokers that may keep some
 
 World = Mapping[str, tuple[Any, ...]]
 """The members of each set, place by place; of sets that brokers keep, broker by broker."""

@@ -1,7 +1,5 @@
 """What is said of any number is said of few: steps, initial states, and models that are narrower."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import random
@@ -237,8 +235,7 @@ def fewer(values: Sequence[Any]) -> Sequence[Any]:
     return Family(values.shape, member, unlisted)
 
 
-OF_EACH, EFFECTS = 40, 8
-"""Steps of each action that are looked at, and effects that are compared."""
+OF_EACH, EFFECTS = 40, 8  # steps of each action that are looked at, and effects that are compared
 
 
 def steps_of(name: str) -> Mapping[str, Sequence[Any]]:

@@ -1,7 +1,5 @@
 """What variants of `replication` refute with few brokers is not proven of any number of brokers and epochs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -26,27 +24,18 @@ from kraftcheck.solvers.smt.theory import Theory
 from tests.solvers.smt.reading.goals.drawing import proves
 from tests.solvers.smt.reading.worlds import lowest_setting, meaning, pinned
 
-EFFORT = Effort(timeout=3)
-"""No answer in this time is no proof."""
+EFFORT = Effort(timeout=3)  # no answer in this time is no proof
 
 
 @frozen
 class Refuted:
-    """A claim that a variant refutes with few brokers, by the last step of a run.
+    """A claim that a variant refutes with few brokers, by the last step of a run."""
 
-    Attributes:
-        of: the same rules for any number of brokers, records and epochs.
-        claim: its id.
-        trace: the run.
-        held: the invariants that held until the last step.
-        at: the last state before it and its arguments, as an interpretation of the theory.
-    """
-
-    of: Theory
-    claim: str
-    trace: Trace
-    held: tuple[str, ...]
-    at: Interpretation
+    of: Theory  # the same rules for any number of brokers, records and epochs
+    claim: str  # its id
+    trace: Trace  # the run
+    held: tuple[str, ...]  # the invariants that held until the last step
+    at: Interpretation  # the last state before it and its arguments, as an interpretation of the theory
 
     @property
     def action(self) -> str:

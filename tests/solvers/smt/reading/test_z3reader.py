@@ -1,7 +1,5 @@
 """The Z3 reader agrees with ints; a bound that is any is no number; which instances a refutation needs."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

@@ -1,7 +1,5 @@
 """States with few brokers as interpretations of claims about any number of brokers, and of epochs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Draws small systems: steps between a few places, and claims about places and steps, known one by one."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import random
@@ -14,11 +12,9 @@ from kraftcheck.model.language.layout import Flag
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.solvers.smt.theory import Theory, theory
 
-NODES, BEYOND = 5, 7
-"""Nodes of a state, and the largest that a step may lead to."""
+NODES, BEYOND = 5, 7  # nodes of a state, and the largest that a step may lead to
 
-Place = tuple[int, int]
-"""A node, and whether the flag is up."""
+Place = tuple[int, int]  # a node, and whether the flag is up
 
 PLACES: tuple[Place, ...] = tuple(itertools.product(range(NODES), (0, 1)))
 
@@ -39,21 +35,14 @@ def among(state: At, places: Sequence[Place]) -> Truth:
 
 @frozen
 class Drawn:
-    """A system by its steps.
+    """A system by its steps."""
 
-    Attributes:
-        initial: the places in which it begins.
-        steps: by action and argument where a step leads to; a node from NODES on is outside the layout.
-        capped: whether steps to there are left out on purpose.
-        good: by invariant, where it holds.
-        allowed: by step property, the pairs of places that it allows.
-    """
-
-    initial: Sequence[Place]
+    initial: Sequence[Place]  # the places in which it begins
+    # by action and argument where a step leads to; a node from NODES on is outside the layout
     steps: Mapping[tuple[str, int], Mapping[Place, Place]]
-    capped: bool
-    good: Mapping[str, Sequence[Place]]
-    allowed: Mapping[str, Sequence[tuple[Place, Place]]]
+    capped: bool  # whether steps to there are left out on purpose
+    good: Mapping[str, Sequence[Place]]  # by invariant, where it holds
+    allowed: Mapping[str, Sequence[tuple[Place, Place]]]  # by step property, the pairs of places that it allows
 
     def system(self) -> kc.System:
         """As a system."""

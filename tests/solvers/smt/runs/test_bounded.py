@@ -1,7 +1,5 @@
 """Bounded model checking, k-induction, Spacer and lassos: they agree with the explorer, and with naive searches."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time
@@ -39,9 +37,8 @@ from tests.solvers.liveness.listed import listed
 from tests.solvers.liveness.naive import Puzzle, judge
 from tests.solvers.liveness.puzzles import draw_puzzle
 from tests.solvers.liveness.test_random_systems import fairness_of
-from tests.solvers.liveness.tla import SYSTEM, ewd840
+from tests.solvers.liveness.tla import SYSTEM, ewd840, peterson
 from tests.solvers.liveness.tla_messages import ALLOCATE, RETURN, RETURN_IF_SATISFIED, simple_allocator, token_ring
-from tests.solvers.liveness.tla_mutex import peterson
 from tests.solvers.liveness.toys import DOOR, LIFT, lamps
 from tests.solvers.smt.test_induction import Mute
 
@@ -49,8 +46,7 @@ ELECTIONS = SYSTEMS["elections"]
 
 EFFORT = Effort(timeout=60)
 
-SAFE = ("elections", "replication", "directories")
-"""Systems with rows of safety."""
+SAFE = ("elections", "replication", "directories")  # systems with rows of safety
 
 NEVER_8 = evolve(
     toys.DIGRAPH,
@@ -378,8 +374,7 @@ def test_many_random_graphs_have_a_lasso_where_components_say_so(source: random.
     check_puzzle(draw_puzzle(source, most=6, fairness=3))
 
 
-MOST = 5
-"""Steps of a lasso of a random system that is looked for."""
+MOST = 5  # steps of a lasso of a random system that is looked for
 
 
 def check_random_system(seed: int) -> int:

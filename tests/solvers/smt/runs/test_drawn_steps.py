@@ -1,7 +1,5 @@
 """Small drawn systems, each judged by all its states and runs: what provers and bounded runs say of them is so."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

@@ -1,7 +1,5 @@
 """Names that an author gives, and initial states that are described: what provers make of them."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Draws claims about every place of a sequence, and asks whether one obligation is proven by parts."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import random
@@ -19,21 +17,17 @@ from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises,
 from kraftcheck.solvers.smt.reading.goals.proof import Frame, GoalProof, Parts, PremiseParts
 from kraftcheck.solvers.smt.z3terms import Substitution
 
-PLACES = 3
-"""Places of the sequence of drawn claims; words name one of them, or -1."""
+PLACES = 3  # places of the sequence of drawn claims; words name one of them, or -1
 
 
 @frozen
 class Drawing:
-    """Draws claims about one sequence of truths and two words.
+    """Draws claims about one sequence of truths and two words."""
 
-    Attributes:
-        graph, dice: of the claims, and what chooses.
-        bits, words: what they speak of.
-    """
-
+    # graph, dice: of the claims, and what chooses
     graph: Graph
     dice: random.Random
+    # bits, words: what they speak of
     bits: Sequence
     words: tuple[Term, Term]
 

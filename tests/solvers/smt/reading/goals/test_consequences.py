@@ -1,7 +1,5 @@
 """Claims that follow from others in every state, and fields of any number that may leave their domain."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any

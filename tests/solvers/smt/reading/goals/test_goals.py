@@ -1,7 +1,5 @@
 """Goals and premises in parts: all hold just where the whole does, and the most relevant come first."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -44,8 +42,7 @@ from tests.solvers.smt.reading.worlds import meaning
 CLAIMS = ("lemma-commits-reach-candidates", "lemma-commits-are-applied", "lemma-known-covers-candidates", "logs-match")
 """Claims with what is cut: conjunctions, comparisons of places, and conditions."""
 
-WORLDS = 5
-"""Interpretations of each goal; all but the first are of no state that can be reached."""
+WORLDS = 5  # interpretations of each goal; all but the first are of no state that can be reached
 
 
 def worlds(at: Interpretation, dice: random.Random) -> Iterator[Interpretation]:

@@ -1,7 +1,5 @@
 """Proofs from lemmas about steps: of anything that a step decides of which they hold."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Sequence as Sequence_

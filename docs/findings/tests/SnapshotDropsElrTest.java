@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: ELR: a snapshot written after it is switched off lacks it, unlike the log. */
+/** Shows a defect: ELR: with the feature off, snapshots leave out the ELR that the log keeps. */
 class SnapshotDropsElrTest {
     @Test
     void snapshotDropsElr() throws Exception {

@@ -257,20 +257,22 @@ def _together(release: str, cell: Cell, claim: str, before: Sequence[Sequence[st
     return [one.name for one in kept]
 
 
-def _in_turn(release: str, tried: Collection[str], left: Collection[str]) -> Iterator[Cause]:
+def in_turn(release: str, cell: Cell, tried: Collection[str], left: Collection[str]) -> Iterator[Cause]:
     """The causes of a release that may break a property that is left: those tried in an earlier one, then by how many.
 
-    What a cause may break is known of other scopes, and of the search of its finding.
+    What a cause may break is known of the last record of the scope, or else of others and of the search of its finding.
     """
-    breaks: dict[str, set[str]] = {one.id: {one.search.property} for one in FINDINGS if one.search}
+    may: dict[str, set[str]] = {one.id: {one.search.property} for one in FINDINGS if one.search}
     for one in causes(release):
         listed = (steps for (rules, *_), steps in record().alone.items() if rules == put_back([one]))
-        breaks.setdefault(one.name, set()).update(*listed)
+        may.setdefault(one.name, set()).update(*listed)
+
+    def worth(one: Cause) -> tuple[bool, int, int]:
+        here = record().alone.get((put_back([one]), *cell), {})
+        return put_back([one]) in tried, len({*here} & {*left}), len(may[one.name] & {*left})
+
     rest = list(causes(release))
-    while rest:
-        best = max(rest, key=lambda one: (put_back([one]) in tried, len(breaks[one.name] & {*left})))
-        if put_back([best]) not in tried and not breaks[best.name] & {*left}:
-            return
+    while rest and any(worth(best := max(rest, key=worth))):
         yield rest.pop(rest.index(best))
 
 
@@ -284,7 +286,7 @@ def observe(cell: Cell) -> tuple[list[Broken], list[Alone]]:
     for release in lines(cell):
         found = refuted(cell, f"kafka-{release}")
         left, together = {*found}, dict[str, Sequence[str]]()
-        for cause in causes(release) if cell in WHOLE else _in_turn(release, alone.keys(), left):
+        for cause in causes(release) if cell in WHOLE else in_turn(release, cell, alone.keys(), left):
             alone[put_back([cause])] = refuted(cell, put_back([cause]))
             left -= alone[put_back([cause])].keys()
         for claim in sorted(left):

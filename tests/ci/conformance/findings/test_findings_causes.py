@@ -11,6 +11,7 @@ from kraftcheck.ci.conformance.findings.causes import (
     Broken,
     Cell,
     causes,
+    in_turn,
     lines,
     observe,
     put_back,
@@ -86,6 +87,19 @@ def test_a_finding_page_says_what_it_breaks() -> None:
     assert "- `sessions tiny`: `fenced-broker-may-return` 2" in text
     text = kraftcheck("findings", "nobody-last-known").out
     assert "- `elections tiny`: `unclean-request-is-granted`, with `dead-last-known-leader`" in text
+
+
+@pytest.mark.parametrize("cell", [one for one in CELLS if one not in WHOLE], ids="-".join)
+def test_no_cause_is_tried_before_one_that_is_known_to_do(cell: Cell) -> None:
+    """While the record of a scope has a cause of a property that is left, no other is tried; without any left, none."""
+    for row in RECORD.broken:
+        left, ends = {*row.refuted}, list[bool]()
+        for one in in_turn(row.release, cell, (), left) if (row.system, row.scope) == cell else ():
+            assert left
+            broken = RECORD.alone.get((put_back([one]), *cell), {}).keys() & left
+            ends.append(not broken)
+            left -= broken
+        assert ends == sorted(ends)
 
 
 @pytest.mark.parametrize("cell", slow(CELLS, IN_SECONDS))

@@ -36,7 +36,7 @@ INVARIANTS = "docs/reference/invariants.md"
 
 _TABLES = content(
     __package__, "kafka.toml",
-    "snapshot", "classes", "lines", "without-class", "released", "places", "proposals", "documents",
+    "snapshot", "classes", "lines", "without-class", "released", "places", "alike", "proposals", "documents",
 )  # fmt: skip
 
 SNAPSHOT: str = _TABLES["snapshot"]
@@ -58,6 +58,9 @@ RELEASED: Mapping[str, str] = {name: release for release, names in _TABLES["rele
 
 PLACES: Mapping[str, Mapping[str, str]] = _TABLES["places"]
 """Where the newest release that has a finding has the classes and methods that it names, from its jars, by release."""
+
+ALIKE: Mapping[str, str] = _TABLES["alike"]
+"""From which release on a method that a finding names is compiled as in the newest, where no class was asked."""
 
 PROPOSALS: Mapping[int, str] = {int(number): title for number, title in _TABLES["proposals"].items()}
 """Page titles of the proposals that are cited."""

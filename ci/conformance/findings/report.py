@@ -31,7 +31,7 @@ from kraftcheck.model.language.collections import text_of
 from kraftcheck.model.partition.registration import local_name
 from kraftcheck.model.register import content
 from kraftcheck.model.rules.ruleset import variants, without
-from kraftcheck.properties.register.citations import Reference, references
+from kraftcheck.properties.register.citations import ALIKE, Reference, references
 from kraftcheck.properties.register.findings import BY_ID, FINDINGS, LIKELIHOODS, SEVERITIES, Finding, FindingSearch
 
 SEARCHED_IN = "pull requests and issues of public repositories, and web pages, on 29 and 30 November 2026"
@@ -223,8 +223,10 @@ def releases(finding: Finding) -> str:
         )
     parts = [f"{text} {', '.join(those)}" for one, text in full.items()
              if (those := [release for release, found in shown.items() if found == one])]  # fmt: skip
-    told = "; ".join(parts)
-    return f"{told[0].upper()}{told[1:]}."
+    told, newest = "; ".join(parts), known_versions()[-1]
+    methods = (one.text.partition(",")[0] for one in references(finding.source)) if RULES in shown.values() else ()
+    alike = (f" {name} is compiled as in {newest} from {ALIKE[name]} on." for name in methods if name in ALIKE)
+    return f"{told[0].upper()}{told[1:]}.{''.join(alike)}"
 
 
 def report(finding: Finding, says: Mapping[str, str], link: Link) -> str:

@@ -6,6 +6,7 @@ The jars say it: each class names its file, and each method the lines of its sta
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import re
 import subprocess
@@ -75,6 +76,28 @@ def _place(name: str, path: str, named: str, argument: str = "") -> str:
     return f"{path}#L{min(_lines(shown, method, argument), default=0)}" if method else path
 
 
+def since(name: str, version: str) -> str:
+    """The oldest release from which on a method, with what is compiled from within it, is as in a release.
+
+    Raises:
+        Refusal: where Java or the jars are missing.
+    """
+    earlier = known_versions()[: known_versions().index(version)]
+    same = itertools.takewhile(lambda one: _code(name, one) == _code(name, version), reversed(earlier))
+    return [version, *same][-1]
+
+
+@functools.cache
+def _code(name: str, version: str) -> list[str]:
+    """The instructions of each method of a name in a release, without packages and numbers of constants."""
+    owner, _, method = name.partition(".")
+    _, jar, member = _classes(jars(version, SERVER)).get(owner, (0, "", ""))
+    parts = _javap(jar, member.removesuffix(".class"), "-c").split("\n\n") if jar else []
+    head = re.compile(rf"\b(?:\w+\$)?{re.escape(method)}(?:\$\d+)?\(")
+    found = [part.partition("\n")[2] for part in parts if head.search(part.partition("\n")[0])]
+    return sorted(re.sub(r"#\d+(, +\d+)?|\$\d+|[\w/]+/(?=\w)| +", " ", part) for part in found)
+
+
 @functools.cache
 def _classes(path: str) -> dict[str, tuple[int, str, str]]:
     """Size, place and member of each class of a class path; one that has moved leaves a smaller one of its name behind.
@@ -100,8 +123,9 @@ def _members(entry: Path) -> Iterator[tuple[int, str]]:
             yield from ((member.file_size, member.filename) for member in kafkas)
 
 
-def _javap(jar: str, name: str) -> str:
-    words = [program("javap"), "-l", "-p", "-cp", jar, name.replace("/", ".")]
+@functools.cache
+def _javap(jar: str, name: str, shown: str = "-l") -> str:
+    words = [program("javap"), shown, "-p", "-cp", jar, name.replace("/", ".")]
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
@@ -132,11 +156,21 @@ def named() -> dict[str, dict[str, str]]:
     return {release: dict(sorted(found[release].items())) for release in known_versions() if release in found}
 
 
+def alike() -> dict[str, str]:
+    """From which release on a method is as in the newest, of findings that no class of the one before was asked of."""
+    rows, (*_, before, newest) = recorded(), known_versions()
+    those = [one for one in FINDINGS if (row := rows.get((one.id, before))) is None or (row.steps and not row.managers)]
+    own = {one.text.partition(",")[0] for finding in those for one in references(finding.source)}
+    found = {name: since(name, newest) for name in named()[newest] if name in own}
+    return {name: release for name, release in found.items() if release != newest}
+
+
 def main() -> None:
     """Print the tables of kafka.toml."""
     for release, names in named().items():
         print(f'[places."{release}"]')
         print(*(f'"{name}" = "{place(name, release, of)}"' for name, of in names.items()), "", sep="\n")
+    print("[alike]", *(f'"{name}" = "{release}"' for name, release in alike().items()), sep="\n")
 
 
 if __name__ == "__main__":

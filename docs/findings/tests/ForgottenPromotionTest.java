@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class ForgottenPromotionTest {
     @Test
     void forgottenPromotion() throws Exception {
-        // ReplicaAlterLogDirsThread: after new metadata it is not
+        // ReplicaAlterLogDirsThread: a granted move is not assigned back when its target fails, once new metadata has come
         assertTrue(BrokerDriver.answers().get("metadata-forgets-granted-move"));
     }
 }

@@ -3,8 +3,8 @@
 import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.conformance.kafka.places import named, place
-from kraftcheck.properties.register.citations import PLACES
+from kraftcheck.ci.conformance.kafka.places import alike, named, place, since
+from kraftcheck.properties.register.citations import ALIKE, PLACES
 
 
 def test_places_are_those_of_the_newest_release() -> None:
@@ -21,6 +21,14 @@ def test_every_place_is_that_of_its_release() -> None:
     """All of the list is what the jars say of the newest release that has the finding."""
     found = {one: {name: place(name, one, of) for name, of in names.items()} for one, names in named().items()}
     assert found == PLACES
+    assert alike() == ALIKE
+
+
+def test_a_method_is_followed_to_where_it_was_changed() -> None:
+    """A method is as in the newest release from that on which changed it last; one that is new, from itself."""
+    newest = known_versions()[-1]
+    assert since("BrokerHeartbeatTracker.hasValidSession", newest) == ALIKE["BrokerHeartbeatTracker.hasValidSession"]
+    assert since("LogManager.recoverAbandonedFutureLogs", newest) == newest
 
 
 @pytest.mark.parametrize("name", ["NoSuchManager", "PartitionChangeBuilder.guess"])

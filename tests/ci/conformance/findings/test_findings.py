@@ -50,7 +50,7 @@ from kraftcheck.ci.systems.where import findings_about
 from kraftcheck.model.partition.registration import local_name
 from kraftcheck.model.rules.ruleset import KNOWN, MENDED, PRESETS, parse, variants
 from kraftcheck.model.rules.ruleset import NEWEST as NEWEST_RULES
-from kraftcheck.properties.register.citations import references
+from kraftcheck.properties.register.citations import ALIKE, references
 from kraftcheck.properties.register.findings import BY_ID, FINDINGS, LIKELIHOODS, SEARCHED, SEVERITIES, Finding
 from kraftcheck.properties.register.verdicts import EVERY
 from tests.shared.captures import CAPTURED, ELR, batches
@@ -401,11 +401,14 @@ def test_elr_is_on_where_a_page_says_so() -> None:
 def test_each_release_says_how_it_was_asked(finding: Finding) -> None:
     """A page names each release once: live where a run shows it, classes where they answered, a broker's as read."""
     told, shown = releases(finding), words(finding)
-    assert sorted(re.findall(r"\b\d\.\d\.\d\b", told)) == sorted(known_versions())
+    asked, _, compiled = told.partition(". ")
+    assert sorted(re.findall(r"\b\d\.\d\.\d\b", asked)) == sorted(known_versions())
+    named = {name for name in ALIKE if name in finding.source}
+    assert {*re.findall(r"(\S+) is compiled as", compiled)} == (named if RULES in shown.values() else set())
     live = {one.release for one in observations() if (one.finding, one.outcome) == (finding.scenario, SHOWN)}
-    asked = {release for release in shown if (row := EVIDENCE.get((finding.id, release))) and row.managers == SHOWN}
+    answered = {release for release in shown if (row := EVIDENCE.get((finding.id, release))) and row.managers == SHOWN}
     assert {release for release, one in shown.items() if one == LIVE} <= live
-    assert {release for release, one in shown.items() if one in (CLASSES, IN_PART, ONE_CLASS)} <= asked
+    assert {release for release, one in shown.items() if one in (CLASSES, IN_PART, ONE_CLASS)} <= answered
     groups = {variants()[name].metadata["group"] for name in finding.switches}
     by_rules = RULES in shown.values()
     assert ("with no class of theirs asked" in told) == (by_rules and not groups <= {*ASKED})

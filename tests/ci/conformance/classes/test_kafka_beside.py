@@ -12,7 +12,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH, FuzzCounts, Played,
 from kraftcheck.ci.conformance.kafka.jars import jars, known_versions
 from kraftcheck.model.rules.ruleset import parse
 from tests.ci.conformance.released import NEWEST, changed
-from tests.shared.samples import one_in
+from tests.shared.samples import is_nightly, one_in
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
@@ -22,10 +22,13 @@ def as_folder(version: str) -> Build:
     return Build.of(str(Path(jars(version).split(os.pathsep)[0]).parent), version)
 
 
+LATE = {"lowestActiveOffset": 5, "written": 13}  # sequences after which a question differs that few of them come by
+
+
 @pytest.mark.parametrize("version", one_in(6, known_versions()))
 def test_a_release_answers_as_itself(version: str) -> None:
     """Two processes with one release's classes give the same answers, hundreds after each sequence."""
-    sequences = 30 if version == NEWEST else 5
+    sequences = 30 if is_nightly() and version == NEWEST else 5
     row = beside_release(as_folder(version), parse(f"kafka-{version}"), 1, sequences)
     assert row.causes == ()
     assert row.sequences == sequences
@@ -71,7 +74,7 @@ def test_what_a_log_would_show_later_is_noticed(
 ) -> None:
     """A write that is not undone or is torn, a record of a wrong version, one resource of several: all differ."""
     build = Build.of(str(changed(tmp_path, change, name, package)), NEWEST)
-    row = beside_release(build, parse(f"kafka-{NEWEST}"), 1, 16)
+    row = beside_release(build, parse(f"kafka-{NEWEST}"), 1, LATE.get(question, 2))
     assert question in {name for name, *_ in row.causes}
 
 

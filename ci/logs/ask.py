@@ -182,7 +182,7 @@ def _losses(end: ClusterEnd, records: Sequence[Row]) -> Iterator[str]:
 
 def _in_short(instead: RequestAnswer, answer: RequestAnswer) -> str:
     """An answer in a few words, and how it differs from another one that has as many records."""
-    errors = dict.fromkeys(row["error"] for row in instead.rows)
+    errors = dict.fromkeys(_said(row["error"]) for row in instead.rows)
     count = len(instead.records)
     other = sum(one != two for one, two in zip(instead.records, answer.records, strict=False))
     told = f"{', '.join(errors)}, {count} record{'' if count == 1 else 's'}"
@@ -222,6 +222,11 @@ def _plain(p: Partition) -> dict[str, Any]:
     }
 
 
+def _said(error: str) -> str:
+    """An error for a reader; `NONE`, as Kafka calls it, reads as if a partition had no leader."""
+    return "no error" if error == NONE else error
+
+
 def show(found: Row, screen: Screen, every: bool = False) -> None:
     """Print an answer: errors, records, and the rules that decide it.
 
@@ -234,7 +239,7 @@ def show(found: Row, screen: Screen, every: bool = False) -> None:
     screen.plain(f"{found['log']}{at}, rules {found['rules']}\n")
     for row in found["answers"]:
         about = f"{row['partition']}: " if "partition" in row else ""
-        screen.plain(about + row["error"] + (f": {row['reason'].replace('_', ' ')}" if row["reason"] else ""))
+        screen.plain(about + _said(row["error"]) + (f": {row['reason'].replace('_', ' ')}" if row["reason"] else ""))
     if found["reply"] is not None:
         told = [name.replace("_", " ") for name, so in found["reply"].items() if so]
         screen.plain(f"  the broker is told: {', '.join(told) or 'nothing'}")

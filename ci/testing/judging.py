@@ -33,10 +33,13 @@ from kraftcheck.ci.systems.report import WORDS
 from kraftcheck.ci.systems.subject import Subject, bounds_of, program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.files import write
+from kraftcheck.ci.terminal.interrupts import duration, limited
 from kraftcheck.ci.terminal.machine import cache_folder
+from kraftcheck.ci.terminal.progress import interruptible
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.nearest import nearest
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
 from kraftcheck.solvers.hypothesis.machine import Implementation, LeavesDomainError, SystemMachine, Violation, run
 from kraftcheck.solvers.hypothesis.machine import machine as machine_of
 from kraftcheck.solvers.hypothesis.tally import Tally
@@ -46,6 +49,7 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Trace
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.walks.walker import WalkPlan
+from kraftcheck.solvers.walks.walks import Walks
 
 RUNS, STEPS = 1000, 1000  # walks, and their longest, where a request names none
 
@@ -73,6 +77,7 @@ class JudgementRequest:
     reduce: str = NONE
     fingerprint: str = ""  # of a system that does not come with kraftcheck, for two of these may have one name
     folder: str = ""  # where its module is found, seen from the working folder; empty: there
+    time_limit: str | None = None  # such as `90s`, after which a verdict is incomplete; None: no limit
 
     @classmethod
     def of(
@@ -80,6 +85,7 @@ class JudgementRequest:
         bounds: Mapping[str, int] | None = None, properties: Sequence[str] = (),
         expect: Mapping[str, str] | None = None, engine: str = "explore", threads: int = 1, runs: int | None = None,
         steps: int | None = None, seed: int = 1, strict: bool = False, symmetry: bool | str = False, reduce: str = NONE,
+        time_limit: str | None = None,
     ) -> JudgementRequest:  # fmt: skip
         """The arguments of a marker, checked; raises Refusal naming what is unknown or out of range.
 
@@ -93,9 +99,13 @@ class JudgementRequest:
             refuse_liveness(chosen, f"the engine {engine} judges")
             if symmetry or reduce != NONE:
                 raise Refusal("symmetry and reduce are of the engine explore; leave them out")
+            if time_limit is not None and engine == "hypothesis":
+                raise Refusal("time_limit is of the engines explore and simulate; leave it out")
+        if time_limit is not None:
+            duration(time_limit, "time_limit")
         own = "" if chosen.shipped else fingerprint(program(chosen))
         how = symmetry_of(symmetry), reduce
-        request = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict, *how, own)
+        request = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict, *how, own, "", time_limit)
         names = items_of(request)
         for name, verdict in request.expect.items():
             if verdict not in VERDICTS and not str(verdict).removeprefix("refuted ").isdigit():
@@ -111,7 +121,7 @@ class JudgementRequest:
         setting = self.chosen.setting
         facts = (
             self.chosen.name, dict(setting.bounds), self.chosen.rules, self.engine, self.strict,
-            self.symmetry, self.reduce, self.fingerprint, items_of(self),
+            self.symmetry, self.reduce, self.fingerprint, self.time_limit, items_of(self),
         )  # fmt: skip
         effort = () if self.engine == "explore" else (self.runs, self.steps, self.seed)
         return f"{self.chosen.name}-{hashlib.sha256(repr((facts, effort)).encode()).hexdigest()[:16]}"
@@ -216,15 +226,23 @@ def result_of(request: JudgementRequest) -> Result:
         Refusal: of the engine hypothesis, which has no such result.
     """
     chosen = request.chosen
-    if request.engine == "explore":
-        budget = search_budget(request.threads, strict=request.strict)
-        question = SearchQuestion(chosen, budget, symmetry=request.symmetry, reduce=request.reduce, spelled=argument)
-        return question.result(question.traced(), search)
-    if request.engine != "simulate":
-        raise Refusal("the engine hypothesis judges by a machine, and has no result; take 'explore' or 'simulate'")
-    plan = WalkPlan(request.runs or RUNS, request.steps or STEPS, request.seed, threads=request.threads,
-                    cache_dir=cache_folder(), strict=request.strict)  # fmt: skip
-    return WalkQuestion(chosen, plan).result(program(chosen), walks_of)
+
+    def explored(traced: Program, budget: SearchBudget) -> Exploration:
+        return interruptible(lambda stop: search(traced, budget, stop))
+
+    def walked(traced: Program, plan: WalkPlan) -> Walks:
+        return interruptible(lambda stop: walks_of(traced, plan, stop))
+
+    with limited(request.time_limit):
+        if request.engine == "explore":
+            budget, how = search_budget(request.threads, strict=request.strict), (request.symmetry, request.reduce)
+            question = SearchQuestion(chosen, budget, "native", *how, spelled=argument)
+            return question.result(question.traced(), explored)
+        if request.engine != "simulate":
+            raise Refusal("the engine hypothesis judges by a machine, and has no result; take 'explore' or 'simulate'")
+        plan = WalkPlan(request.runs or RUNS, request.steps or STEPS, request.seed, threads=request.threads,
+                        cache_dir=cache_folder(), strict=request.strict)  # fmt: skip
+        return WalkQuestion(chosen, plan).result(program(chosen), walked)
 
 
 def _by_compiled_code(request: JudgementRequest) -> _Answered:

@@ -188,13 +188,20 @@ MASKS = frozenset({"removing", "adding", "acceptable", "target_removing", "targe
 """Columns that are sets of brokers or directories, whatever partition or record they are of."""
 
 SAID = {("leader", NO_LEADER): "none", ("leader", KEEP_LEADER): "unchanged", ("recovery", KEEP_RECOVERY): "unchanged",
-        ("last_known", NO_LAST_KNOWN): "none", ("assigned", VACANT): "none"}  # fmt: skip
-"""Numbers that stand for no number."""
+        ("last_known", NO_LAST_KNOWN): "none", ("assigned", VACANT): "none",
+        ("election", ONLINE): "ordinary", ("election", PREFERRED): "preferred", ("election", UNCLEAN): "unclean",
+        **{(name, truth): ("no", "yes")[truth] for name in ("recovering", "placed", "elr_on", "balanced",
+                                                             "target_recovering") for truth in (0, 1)}}  # fmt: skip
+"""Numbers that stand for no number, for a truth, or for a kind of election."""
+
+SPELLED = {"placed": "directories_known", "acceptable": "may_lead", "assigned": "directory_assigned_to"}
+"""Names of columns that a reader would not understand."""
 
 
 def named(values: Mapping[str, Any]) -> str:
     """Columns by name, for a reader: a set in braces, its mask is not shown."""
-    return " ".join(f"{name}={_text(name.rpartition('.')[2], value)}" for name, value in values.items())
+    shown = ((SPELLED.get(name, name), _text(name.rpartition(".")[2], value)) for name, value in values.items())
+    return " ".join(map("=".join, shown))
 
 
 def _text(name: str, value: Any) -> str:

@@ -99,7 +99,7 @@ def test_a_rule_that_is_off_says_what_is_so() -> None:
     found = asked_of(OUTAGE, ["heartbeat", "2"], ReplayOptions(None, (), 0))
     (elr,) = [row for row in found["decided_by"] if row["variant"] == "-elr-available"]
     assert elr["says"] == choice_text("elr-available")
-    assert elr["instead"] == "NONE, 3 records, 2 otherwise"
+    assert elr["instead"] == "no error, 3 records, 2 otherwise"
 
 
 def test_an_election_with_loss_says_what_is_lost(tmp_path: Path) -> None:

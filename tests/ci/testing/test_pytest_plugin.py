@@ -270,6 +270,8 @@ def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, 
         ('"lights:LIGHT", properties="red"', "properties takes a list of ids, not 'red'; write "),
         ('"lights:LIGHT", engine="prove"', "unknown engine 'prove'"),
         ('"lights:LIGHT", scop="big"', "unknown argument 'scop'; did you mean scope"),
+        ('"lights:LIGHT", time_limit="soon"', "time_limit takes a time such as 90s, 10m or 1h30m, not 'soon'"),
+        ('"lights:LIGHT", engine="hypothesis", time_limit="9s"', "time_limit is of the engines explore and simulate"),
         ('"lights:LIGHT", symmetry="on"', "symmetry takes False, True or 'proven', not 'on'"),
         ('"lights:LIGHT", engine="simulate", reduce="orders"', "symmetry and reduce are of the engine explore"),
         ('"tests.toys:VALVE", engine="simulate", expect={"opens": "refuted 3"}', "which simulate does not judge"),
@@ -280,6 +282,25 @@ def test_a_bad_marker_is_an_error_of_its_test(run, arguments: str, told: str) ->
     result = run(PLAIN.replace('"lights:LIGHT"', arguments) + "\n\ndef test_other():\n    pass\n")
     result.assert_outcomes(errors=1, passed=1)
     result.stdout.fnmatch_lines([f"kraftcheck_system: *{told}*"])
+
+
+def test_items_fail_once_the_time_is_over(run) -> None:
+    """Verdicts of a search that its `time_limit` cuts are incomplete, and no item passes."""
+    endless = PLAIN.replace('"lights:LIGHT"', 'LONG, time_limit="1s"').replace(
+        "import pytest\n",
+        """
+import pytest
+import kraftcheck as kc
+from lights import Light
+
+LONG = kc.System("long", "counts", layout=Light(kc.ints(0, 1 << 50)), initial=[Light(0)],
+                 actions=[kc.Action("add", lambda s: Light(s.colour + 1), lambda s: s.colour < 1 << 50)],
+                 properties=[kc.always("far", "not at the end", lambda s: s.colour < 1 << 50)])
+""",
+    )
+    result = run(endless)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*incomplete: time limit of 1s*"])
 
 
 def test_the_counterexample_of_an_item_is_there_as_files(run, pytester: pytest.Pytester) -> None:

@@ -64,12 +64,12 @@ def check(request: pytest.FixtureRequest) -> tuple[Model, Callable[[int], Rows]]
 
 
 def test_a_case_is_told_without_masks() -> None:
-    """Sets of brokers are in braces, in a record and after it too, and numbers that stand for no number are words."""
+    """Sets of brokers are in braces, after a record too; numbers that stand for none, a truth or a kind are words."""
     case = {"replicas": [0, 1], "removing": 5, "after.adding": 0, "leader": -1, "after.last_known": -2, "min_isr": 2}
     shown = "replicas=[0,1] removing={0,2} after.adding={} leader=none after.last_known=none min_isr=2"
     assert named(case) == shown
-    assert named({"leader": -2, "recovery": -1, "placed": 1, "assigned": -1, "status": "threw"}) == (
-        "leader=unchanged recovery=unchanged placed=1 assigned=none status=threw"
+    assert named({"leader": -2, "recovery": -1, "placed": 1, "assigned": -1, "election": 2}) == (
+        "leader=unchanged recovery=unchanged directories_known=yes directory_assigned_to=none election=unclean"
     )
 
 

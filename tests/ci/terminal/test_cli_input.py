@@ -353,6 +353,7 @@ def test_odd_values_end_in_a_line_or_a_verdict(name: str, option: click.Option) 
 
 
 WORKED = evolve(CLOCK, bounds=[kc.Bound("workers", 1, 3, "how many work")], scopes={"default": {"workers": 1}})
+STANDS = evolve(CLOCK, actions=())
 
 
 @pytest.mark.usefixtures("elsewhere")
@@ -373,6 +374,7 @@ PAIRS = [
     ("explore tests.ci.terminal.test_cli_input:WORKED --workers 1", "give bound 'workers' another name"),
     ("prove tests.ci.terminal.test_cli_input:WORKED --k any", "'any'; a bound 'k' of a system needs another name"),
     ("prove tests.ci.terminal.test_cli_input:WORKED", "--workers is an option of this command"),
+    ("prove tests.ci.terminal.test_cli_input:STANDS --k 1", "--bmc, --k and --pdr need an action, and the system has"),
     ("prove elections --bmc 1 --k 1", "--bmc, --k and --pdr exclude each other; give one of them"),
     ("prove elections --bmc 1 --pdr", "--bmc, --k and --pdr exclude each other; give one of them"),
     ("prove elections --scope tiny --pdr --core", "--core does nothing with --bmc, --k or --pdr; leave it out"),

@@ -1,5 +1,7 @@
 """A user's system for tests of the front end: one action that counts, and a property to be filled in."""
 
+from __future__ import annotations
+
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -71,7 +73,17 @@ def explored(system: System) -> Exploration:
     return explore(trace(system, system.setting()), clock=time.monotonic)
 
 
-UNSAID = claiming(lambda s: implies(s.y == 3, s.flag))  # a claim whose premise no reachable state satisfies
+# What a run on the command line is asked about.
+IN_A_SET = claiming(lambda s: s.x not in {3})
+IN_A_DICT = claiming(lambda s: {3: False}.get(s.x, True))
+TEXT_AS_KEY = claiming(lambda s: f"{s.x}" != "3")
+CHAINED = claiming(lambda s: 0 <= s.x < 7)
+A_FLOAT = claiming(lambda s: s.x != 3.0)
+UNSAID = claiming(lambda s: implies(s.y == 3, s.flag))
+"""A claim whose premise no reachable state satisfies."""
+
+NONE = claiming(lambda s: s.x != None)  # noqa: E711
+SHIFTED = claiming(lambda s: 1 << s.x != 8)
 
 
 def _caught(state: Shelf) -> bool:
@@ -82,5 +94,16 @@ def _caught(state: Shelf) -> bool:
 
 
 CAUGHT = claiming(_caught)
+
+CALLS: list[int] = []
+
+
+def _counted(state: Shelf) -> Any:
+    CALLS.append(1)
+    return True if len(CALLS) % 2 else state.x != 3
+
+
+COUNTED = claiming(_counted)
+IDENTITY = claiming(lambda s: s.flag is not True)
 TYPE = claiming(lambda s: s.x != 3 if type(s.x) == int else True)  # noqa: E721
 FLIPPED = evolve(TYPE, actions=lambda setting: [COUNT, Action("flip", lambda s: evolve(s, flag=True))])

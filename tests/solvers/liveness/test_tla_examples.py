@@ -1,8 +1,10 @@
 """Specifications of the TLA+ Examples have the sizes and the liveness verdicts that are published, or TLC's.
 
-EWD840's own comments say which of its formulas hold, and which do not. TLC finds no error in EWD998; its sizes are
-those that TLC gives with as many processes.
+EWD840's own comments say which of its formulas hold, and which do not; the others are expected to hold, and to be
+broken by a halt where fairness is left out.
 """
+
+from __future__ import annotations
 
 from typing import Any
 
@@ -12,8 +14,9 @@ from kraftcheck.properties.kinds import weak_fairness
 from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from tests.shared.explored import explored
-from tests.solvers.liveness.tla import SYSTEM, ewd840
-from tests.solvers.liveness.tla_termination import ewd998
+from tests.solvers.liveness.tla import SYSTEM, cat, coffee_can, ewd840, philosophers
+
+PICKS = weak_fairness("same_black", "same_white", "different", "termination")
 
 
 def verdicts(found: Exploration) -> dict[str, Any]:
@@ -54,23 +57,30 @@ def test_ewd840_without_messages() -> None:
     assert type(verdicts(explored(ewd840(SYSTEM, messages=False)))["AllTerminate"]) is tuple
 
 
-def check_ring(nodes: int, sizes: tuple[int, int]) -> None:
-    """EWD998 detects termination under WF(System), and is never wrong; nothing says that nodes terminate."""
-    found = explored(ewd998(nodes, SYSTEM))
-    told = verdicts(found)
-    assert (found.distinct, found.depth + 1) == sizes
-    assert (told["Liveness"], told["TerminationDetection"]) == (Holds, Holds)
-    assert told["AllTerminate"][0] == 0
+def test_coffee_can() -> None:
+    """Of 100 beans one is left, of the colour of the hypothesis; a can that nobody touches stays as it is."""
+    found = explored(coffee_can(100, PICKS))
+    assert (found.distinct, found.generated) == (5150, 20002)
+    assert set(verdicts(found).values()) == {Holds}
+    assert verdicts(explored(coffee_can(10))) == {
+        "EventuallyTerminates": (0, 0), "HypothesisOdd": (0, 0), "HypothesisEven": (0, 0),
+    }  # fmt: skip
 
 
-def test_safra_detects_termination() -> None:
-    """Of two nodes there are 6,876 states; without fairness the token may rest, and termination goes undetected."""
-    check_ring(2, (6_876, 28))
-    told = verdicts(explored(ewd998(2)))
-    assert (type(told["Liveness"]), told["TerminationDetection"]) == (tuple, Holds)
+@pytest.mark.parametrize(("boxes", "states", "generated"), [(6, 48, 128), (5, 30, 78)])
+def test_the_cat_is_found(boxes: int, states: int, generated: int) -> None:
+    """With even and with odd boxes the cat is found; not if one looks into the same box, nor if she may stay."""
+    move = weak_fairness("move")
+    found = explored(cat(boxes, move))
+    assert (found.distinct, found.generated, verdicts(found)) == (states, generated, {"Victory": Holds})
+    assert verdicts(explored(cat(boxes)))["Victory"] == (0, 0)
+    assert verdicts(explored(cat(boxes, move, clever=False)))["Victory"][1] > 0
 
 
-@pytest.mark.slow
-def test_safra_detects_termination_of_three() -> None:
-    """So it is of three nodes."""
-    check_ring(3, (1_520_618, 59))
+def test_nobody_starves() -> None:
+    """Of five philosophers nobody starves while each is fair; where one is not, all may."""
+    fair = [weak_fairness(f"philosopher_{number}") for number in range(5)]
+    found = explored(philosophers(5, *fair))
+    assert (found.distinct, found.generated) == (67, 336)
+    assert set(verdicts(found).values()) == {Holds}
+    assert {type(one) for one in verdicts(explored(philosophers(5, *fair[1:]))).values()} == {tuple}

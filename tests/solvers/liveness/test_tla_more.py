@@ -1,9 +1,11 @@
 """More specifications of the TLA+ Examples: their published sizes, and what is published to hold and to be broken.
 
 The repository states distinct and generated states of each model (`manifest.json`), and that TLC finds no error.
-What is broken is said in comments of the specifications (SimpleAllocator), is an assumption that they
+What is broken is said in comments of the specifications (SimpleAllocator, DijkstraMutex), is an assumption that they
 make (TokenRing), or follows from leaving fairness out. Of Peterson the repository checks safety only.
 """
+
+from __future__ import annotations
 
 import pytest
 
@@ -11,7 +13,6 @@ from kraftcheck.model.language.system import Fairness
 from kraftcheck.properties.kinds import strong_fairness, weak_fairness
 from kraftcheck.solvers.program.verdict import Holds
 from tests.solvers.liveness.test_tla_examples import explored, verdicts
-from tests.solvers.liveness.tla import peterson
 from tests.solvers.liveness.tla_messages import (
     ALLOCATE,
     RETURN,
@@ -21,11 +22,15 @@ from tests.solvers.liveness.tla_messages import (
     simple_allocator,
     token_ring,
 )
+from tests.solvers.liveness.tla_mutex import LABELS, dijkstra, peterson, readers_writers
 
+TRIES = [weak_fairness("try_read", each=["actor"]), weak_fairness("try_write", each=["actor"])]
 AB_WEAK = (weak_fairness("send_again"), weak_fairness("send_ack"))
 AB_STRONG = (strong_fairness("receive"), strong_fairness("receive_ack"))
 RING = weak_fairness("create", "hand_on")
 VISITS = weak_fairness("visit", each=["prisoner"])
+TRYING = weak_fairness(*(label for label in LABELS if label != "ncs"), "enter", each=["me"])
+"""`WF_vars((pc[self] # "ncs") /\\ P(self))`: nobody has to leave its non-critical section."""
 
 
 def outcome(told: dict[str, object]) -> dict[str, str]:
@@ -62,11 +67,51 @@ def test_a_lossy_queue_asks_for_strong_fairness(fairness: tuple[Fairness, ...], 
     assert (found.distinct, outcome(verdicts(found))) == (240, {"SentLeadsToRcvd": received})
 
 
+def check_mutex(processes: int, states: int) -> None:
+    """Dijkstra's algorithm is deadlock free and not starvation free, wherever the processes may stop."""
+    found = explored(dijkstra(processes, TRYING))
+    assert found.distinct == states
+    assert outcome(verdicts(found)) == {
+        "DeadlockFree": "holds", "DeadlockFreedom": "holds", "StarvationFree": "broken",
+    }  # fmt: skip
+
+
+def test_two_processes_may_starve_and_not_block() -> None:
+    """Of two processes one enters again and again, and the other may never do."""
+    check_mutex(2, 660)
+
+
+@pytest.mark.slow
+def test_three_processes_may_starve_and_not_block() -> None:
+    """So it is with three, whose 90,882 states the specification names."""
+    check_mutex(3, 90_882)
+
+
 def test_who_tries_enters_by_peterson() -> None:
     """Of 42 states, 77 generated: who tries enters if both go on; if the other may stop, one may wait for ever."""
     both = explored(peterson(weak_fairness("process_0"), weak_fairness("process_1")))
     assert (both.distinct, both.generated, outcome(verdicts(both))) == (42, 77, {"Enters": "holds"})
     assert outcome(verdicts(explored(peterson(weak_fairness("process_0"))))) == {"Enters": "broken"}
+
+
+def check_desk(actors: int, states: int, generated: int) -> None:
+    """Readers and writers come in turn if all activity ends; else nobody does."""
+    served = (*TRIES, weak_fairness("read_or_write"))
+    fair, endless = (explored(readers_writers(actors, *served, *more)) for more in ((weak_fairness("stop"),), ()))
+    assert (fair.distinct, fair.generated) == (states, generated)
+    assert set(outcome(verdicts(fair)).values()) == {"holds"}
+    assert set(outcome(verdicts(endless)).values()) == {"broken"}
+
+
+def test_two_readers_and_writers_come_in_turn() -> None:
+    """So it is with two actors."""
+    check_desk(2, 390, 935)
+
+
+@pytest.mark.slow
+def test_three_readers_and_writers_come_in_turn() -> None:
+    """So it is with the three of the model, of 21,527 states and 59,674 generated."""
+    check_desk(3, 21_527, 59_674)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
 
 
 def subject_of(words: tuple[str, ...], flags: Mapping[str, Any]) -> tuple[Subject, Callable[..., Exploration]]:
-    """What is explored, and how: by the rules, or by the classes of a build."""
+    """The explored system, by the rules or by the classes of a build."""
     name, bounds = system_and_bounds(words)
     kafka, like, rules, how = flags["kafka"], flags["like"], flags["rules"], search
     if kafka is None:

@@ -65,7 +65,7 @@ NAMES = ("A", "B")
 def sides(
     a: str | System, b: str | System, system: str, scope: str | None, bounds: Mapping[str, int]
 ) -> tuple[Subject, Subject]:
-    """What is compared, at one setting.
+    """The two sides of a comparison, at one setting.
 
     Args:
         a, b: a rule set; or a system: `module:attribute`, `file.py:attribute`, or as it is. `+VARIANT` or `-VARIANT`
@@ -252,7 +252,7 @@ class PromiseChange:
 
 @frozen(slots=False)
 class SearchComparison:  # without slots, so that properties are worked out once
-    """What two searches say of each other."""
+    """The comparison of two searches."""
 
     sides: tuple[Subject, Subject]  # a and B
     # of A and of B, with the claims that compare; none where no rule differs, for then nothing is explored
@@ -331,7 +331,7 @@ class SearchComparison:  # without slots, so that properties are worked out once
 
     @property
     def exit_code(self) -> int:
-        """That of what is newly broken; else of what is undecided; else EXIT_DIFFERS, or 0 where nothing differs."""
+        """The code of promises newly broken; else of undecided ones; else EXIT_DIFFERS, or 0 where nothing differs."""
         broken = [one.b.verdict for one in self.changes if one.kind == BROKEN and one.b is not None]
         return worst_exit_code(broken or self.undecided) or (0 if all(self.within) else EXIT_DIFFERS)
 
@@ -425,7 +425,7 @@ class SearchComparison:  # without slots, so that properties are worked out once
 
     @property
     def last_line(self) -> str:
-        """What differs in a line, with the exit code."""
+        """The differences in a line, with the exit code."""
         kinds, first = [one.kind for one in self.changes], self.first
         counts = [f"{kinds.count(kind)} {kind}" for kind in (BROKEN, MENDED) if kind in kinds]
         if first is not None:

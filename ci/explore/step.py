@@ -155,7 +155,7 @@ def _along(session: Session, steps: Sequence[TraceStep]) -> Session:
 
 @frozen
 class StepAnswer:
-    """What a command does: the session after it, what it says, and whether it ends the walk."""
+    """The effect of a command: the session after it, its text, and whether it ends the walk."""
 
     session: Session
     lines: tuple[str, ...]

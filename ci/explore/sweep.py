@@ -41,7 +41,7 @@ EXAMPLES = 5  # disagreements that are shown
 
 @frozen
 class Swept:
-    """What a comparison found."""
+    """The result of a comparison."""
 
     # states, transitions: compared; of a state with a disagreement no transition counts
     states: int = 0

@@ -298,7 +298,7 @@ STATES = "SELECT * FROM states"  # the question that `FinishedRun.arrow` and `pa
 
 @frozen
 class FinishedRun:
-    """What a run left in a folder, or a trace file.
+    """A finished run in a folder, or a trace file.
 
     Attributes:
         subject: the system at its setting.
@@ -353,7 +353,7 @@ class FinishedRun:
 
 
 def open_run(out: Place, *, system: str | None = None) -> FinishedRun:
-    """What a run left in its `out`, or in a trace file; the traces are replayed on ints.
+    """The finished run in a folder `out`, or in a trace file; the traces are replayed on ints.
 
     Args:
         out: the folder, a trace file (ITF JSON), or the URL of a dataset.

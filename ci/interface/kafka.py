@@ -38,7 +38,7 @@ from kraftcheck.solvers.program.program import Program
 
 @frozen
 class Report:
-    """What a comparison with real Kafka found.
+    """The result of a comparison with real Kafka.
 
     Attributes:
         exit_code: what the command would exit with; 0 only where all agrees.

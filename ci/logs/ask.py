@@ -39,7 +39,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 @frozen
 class RequestAnswer:
-    """What a controller answers to a request.
+    """The answer of a controller to a request.
 
     Attributes:
         rows: for each thing asked the error, `NONE` where there is none, and its reason.
@@ -132,7 +132,7 @@ def deciding(asked: Handler, controller: Controller, text: str) -> tuple[Request
 
 
 def asked_of(path: Path, words: Sequence[str], options: ReplayOptions) -> dict[str, Any]:
-    """What the controller answers to a request at the end of a log or snapshot, as plain values.
+    """The controller's answer to a request at the end of a log or snapshot, as plain values.
 
     Raises:
         Refusal: for what cannot be read, for words that are no request, and for what the log does not end with.

@@ -130,7 +130,7 @@ def label(row: Row) -> str:
 
 
 def title(row: Row) -> str:
-    """What a cause is, in a sentence."""
+    """The sentence of a cause."""
     if not row["causes"]:
         return "no known defect is the cause"
     names = " or ".join(dict.fromkeys(one["reported"] or one["finding"] or one["choice"] for one in row["causes"]))

@@ -321,7 +321,7 @@ def taken_lines(summary: Summary) -> list[str]:
 
 
 def passed_lines(summary: Summary) -> list[str]:
-    """What was passed through or skipped."""
+    """The lines on batches passed through or skipped."""
     text = []
     if summary.noise:
         lines = "1 line" if summary.noise == 1 else f"{summary.noise} lines"
@@ -451,7 +451,7 @@ class ReplayOptions:
         return SkipCount(self.allow_skipped, grows=self.grows, aliases=aliases)
 
     def name(self, log: LogFiles) -> str:
-        """What a log is called."""
+        """The name of a log."""
         return Path(log.name).name if self.anonymise else log.name
 
     def replay(

@@ -416,7 +416,7 @@ def _lossy(row: Row, starting: set[int]) -> Iterator[str]:
 
 
 def lost_text(one: Row) -> str:
-    """What a leader lacks, of a way to one that may lose records."""
+    """The records that a leader lacks, of a way to one that may lose some."""
     if one["without"] == "acknowledged since":
         left = "it left the ISR, before the snapshot" if one["since"] is None else _when(one["since"])
         return f"what was acknowledged since {left}"

@@ -138,7 +138,7 @@ class Distances:
 
     @property
     def exit_code(self) -> int:
-        """What the command exits with."""
+        """The exit code of the command."""
         return self.end.summary.unless_in_part(0)
 
     def document(self) -> dict[str, Any]:

@@ -443,7 +443,7 @@ def _with_lemmas(chosen: Subject) -> Subject:
 
 
 def totals(one: SystemScore) -> str:
-    """What became of a system's mutants, in one line."""
+    """The fates of a system's mutants, in one line."""
     parts = {
         "refused": one.refused, "leave their domain": one.left, "the same program": one.same,
         "without effect": one.without_effect, "killed by properties": sum(one.killed.values()),

@@ -181,13 +181,13 @@ class MutantRow:
         return ()
 
     def change(self) -> str:
-        """What the mutant does, in words."""
+        """The change of the mutant, in words."""
         if self.mutant.kind == BRANCH:
             return "taken always" if self.mutant.change == ALWAYS else "taken never"
         return {GUARD: "dropped", CONJUNCT: "condition dropped"}.get(self.mutant.kind, "alternative dropped")
 
     def breaks_text(self) -> str:
-        """What the mutant breaks, in words."""
+        """The broken properties of the mutant, in words."""
         match self.outcome:
             case Killed(by, steps, shortest):
                 also = f" (also {', '.join(by[1:])})" if by[1:] else ""
@@ -211,7 +211,7 @@ def _length(steps: Sequence[str], shortest: bool) -> str:
 
 
 def sentences_of(chosen: Subject) -> dict[str, str]:
-    """What each property of a subject says, by id."""
+    """The sentences of a subject's properties, by id."""
     claims = chosen.system.properties(chosen.setting)
     return {**{claim.id: claim.sentence for claim in claims}, DEADLOCK: "a state that is not quiescent has a successor"}
 

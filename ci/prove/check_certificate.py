@@ -376,7 +376,7 @@ def _once(pairs: list[tuple[str, typing.Any]]) -> dict[str, typing.Any]:
 
 
 def index_of(said: str) -> dict[str, typing.Any]:
-    """What an index says, by key."""
+    """The entries of an index, by key."""
     index = json.loads(said, object_pairs_hook=_once)
     kinds = {"bounds": dict, "sentences": dict, "left_out": list, "of_nothing": list,
              "system": str, "scope": str | None, "rules": str | None}  # fmt: skip

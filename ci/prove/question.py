@@ -79,7 +79,7 @@ class ProofAnswer:
         )  # fmt: skip
 
     def notes(self) -> list[str]:
-        """What is said of a proof beside its verdicts."""
+        """The notes on a proof beside its verdicts."""
         solver = self.effort.solver
         lines_ = [
             *summary(self.proof, self.seconds, solver),

@@ -131,7 +131,7 @@ def kind_of(name: str) -> tuple[str, str, str]:
 
 
 class Definitions:
-    """What a text defines.
+    """The definitions of a text.
 
     Attributes:
         logic: in which it is written.
@@ -229,7 +229,7 @@ class Definitions:
         return {name for name, like in self.declared.items() if like == self.declared[word]} - {*known, word}
 
     def _check_term(self, tree: Tree, bound: set[str]) -> None:
-        """That a term is of operators, of what it binds, and of what is declared or defined before."""
+        """Check that a term has only operators, names that it binds, and names declared or defined before."""
         parts: list[Tree] = []
         match tree:
             case ["let" | "forall" | "exists" as binder, [_, *_] as bindings, body]:

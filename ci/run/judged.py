@@ -151,7 +151,7 @@ def claims_of(chosen: Subject) -> dict[str, Property]:
 
 @frozen
 class RunsEvidence:
-    """What runs have shown of the properties of a subject, whichever engine drew them."""
+    """The evidence of runs on the properties of a subject, whichever engine drew them."""
 
     size: str  # how many runs and steps there were, in words
     traces: Mapping[str, Trace]  # what breaks a property, by its id
@@ -163,7 +163,7 @@ class RunsEvidence:
 
 
 def judged_by_walks(walked: Walked) -> tuple[JudgedProperty, ...]:
-    """What random walks say of each property that they judge; they never say that one holds."""
+    """The verdicts of random walks on the properties that they judge; none is `holds`."""
     walks = walked.walks
     evidence = RunsEvidence(
         f"{walks.runs:,} runs, {walks.steps:,} steps", {found.trace.claim: found.trace for found in walked.findings},
@@ -174,7 +174,7 @@ def judged_by_walks(walked: Walked) -> tuple[JudgedProperty, ...]:
 
 
 def judged_by_runs(chosen: Subject, shown: RunsEvidence) -> tuple[JudgedProperty, ...]:
-    """What runs say of each property that they judge; they never say that one holds."""
+    """The verdicts of runs on the properties that they judge; none is `holds`."""
     claims, rows, empty = claims_of(chosen), [], shown.empty
     for id_ in every_id(chosen):
         claim, trace = claims.get(id_), shown.traces.get(id_)

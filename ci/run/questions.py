@@ -251,7 +251,7 @@ def located(result: Exploration) -> Exploration:
 
 
 def last_line(result: Exploration, code: int) -> str:
-    """What came of it, with the exit code."""
+    """The outcome, with the exit code."""
     (verdict,) = result.verdicts
     words = {Holds: f"found in {report.steps_text(verdict.depth or 0)}", Vacuous: "not reachable"}
     if isinstance(verdict.verdict, Vacuous) and verdict.verdict.reason == NO_CONTENT_OF_GOALS:

@@ -162,7 +162,7 @@ DRAWN = 3  # most counterexamples that a notebook shows as drawings
 
 @frozen
 class Result:
-    """What an engine answered about the properties of a system: the record of which every report is made.
+    """The answer of an engine about the properties of a system, of which every report is made.
 
     Attributes:
         subject: the system at its setting.

@@ -219,7 +219,7 @@ class Walked:
         return tuple(judged)
 
     def summary(self) -> Iterator[str]:
-        """What the walks covered, in lines."""
+        """The coverage of the walks, in lines."""
         walks = self.walks
         yield from (f"warning: {warning}" for warning in walks.warnings)
         rate = walks.steps / max(walks.seconds, 1e-9)

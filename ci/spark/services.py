@@ -27,7 +27,7 @@ MOVED = ("shuffled", "spilled", "shuffles")
 
 
 class Services(Protocol):
-    """What `SparkCluster` asks of a session."""
+    """The services that `SparkCluster` asks of a session."""
 
     @property
     def master(self) -> str:
@@ -68,7 +68,7 @@ def services_of(session: Any) -> Services:
 
 @frozen
 class JvmServices:
-    """Those of a session whose JVM is beside this process."""
+    """The services of a session whose JVM is beside this process."""
 
     session: Any
 
@@ -141,7 +141,7 @@ class JvmServices:
 
 @frozen
 class ConnectServices:
-    """Those of a session of Spark Connect."""
+    """The services of a session of Spark Connect."""
 
     session: Any
 

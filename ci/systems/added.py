@@ -272,7 +272,7 @@ class Made:
         return tuple(found)
 
     def fairness(self, setting: Setting) -> tuple[Fairness, ...]:
-        """What is fair in the shipped system, and what is added."""
+        """The fair actions of the shipped system, and the added ones."""
         if not isinstance(setting, Setting):
             raise ChangeError(f"{caller()}: `fairness` says what is fair at a setting; `fair` adds what is")
         found = list(self.plain.fairness(setting))

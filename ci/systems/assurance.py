@@ -11,7 +11,7 @@ from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, 
 
 
 class Assured(Protocol):
-    """What an exploration says of its checks, with or without the program."""
+    """The checks of an exploration, with or without the program."""
 
     @property
     def verdicts(self) -> Sequence[PropertyVerdict]:
@@ -19,7 +19,7 @@ class Assured(Protocol):
 
     @property
     def audit(self) -> Audit:
-        """What was compared with the rules on ints."""
+        """The comparison with the rules on ints."""
 
     @property
     def prunings(self) -> Sequence[Pruning]:

@@ -325,7 +325,7 @@ def _written(function: Callable[..., Any]) -> tuple[str, str]:
 
 
 def change_text(part: SystemChange) -> str:
-    """What a title says of a change."""
+    """The words of a title on a change."""
     article = "" if isinstance(part, Override) else "the "
     return f"{article}{part.name} of {part.place}" + (f" if {part.when}" if part.when else "")
 

@@ -424,7 +424,7 @@ def names_in(variant: str) -> set[str]:
 
 
 def choice_text(name: str) -> str:
-    """What is so when a choice is on."""
+    """The sentence of a choice that is on."""
     return str(variants()[name].metadata["text"])
 
 

@@ -101,7 +101,7 @@ def captured(function: Callable[..., Any]) -> str:
 
 @frozen
 class SystemChange:
-    """What a user changes in a system."""
+    """The changes of a user to a system."""
 
     name: str  # what it is called; of a rule that is replaced its id
     place: str  # file and line where it is written
@@ -209,7 +209,7 @@ class _Called:
         return _Called, (self.override,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the function of the user gives.
+        """The value of the user's function.
 
         Raises:
             ChangeError: for what it raises, and for what is not of the kind that the rule gives.

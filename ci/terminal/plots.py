@@ -39,7 +39,7 @@ def check_plot(path: Path) -> None:
 
 @frozen
 class LevelCost:
-    """What one level of an exploration took."""
+    """The cost of one level of an exploration."""
 
     states: int  # that were new
     transitions: int  # from the level before

@@ -220,7 +220,7 @@ def _by_machine(request: JudgementRequest) -> _Answered:
 
 
 def result_of(request: JudgementRequest) -> Result:
-    """What compiled code says of all properties: a search of all states, or random walks.
+    """The verdicts of compiled code on all properties: by a search of all states, or by random walks.
 
     Raises:
         Refusal: of the engine hypothesis, which has no such result.

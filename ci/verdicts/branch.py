@@ -128,7 +128,7 @@ class _Asking:
         return FullAnswer(cases, 0, []) if rounds == len(ROUNDS) else None
 
     def beside(self, rules: RuleSet) -> BesideRow | None:
-        """What no rule is of, beside the release; None where the time is over."""
+        """The answers that no rule is of, beside the release; None where the time is over."""
         return None if passed() else beside_release(self.build, rules, self.seed)
 
     def images(self, rules: RuleSet) -> TourRow | None:

@@ -132,7 +132,7 @@ class ProofRow:
         return JudgedRun(chosen, "prove", tuple(rows), self.seconds)
 
     def subject(self) -> Subject:
-        """What was proven."""
+        """The proven subject."""
         return subject(self.row[0], self.row[1], self.bounds, self.row[2], proof=True)
 
     def line(self, outcome: str) -> str:
@@ -270,7 +270,7 @@ RowPart = ExploredRow | ProofRow  # what is printed of a row: its search first, 
 
 @define
 class CheckedRows:
-    """What was found of rows."""
+    """The findings on rows."""
 
     parts: list[RowPart] = field(factory=list)  # searches and proofs, in the order of the rows
     runs: list[JudgedRun] = field(factory=list)  # the verdicts of each beside the expected ones

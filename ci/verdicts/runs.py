@@ -53,7 +53,7 @@ class PreparedRun:
     folder: str = ""  # where the system is found, seen from the working folder; empty: there
 
     def request(self) -> ProofRequest:
-        """What a prover is asked for."""
+        """The request to a prover."""
         one, added = self.configured, _expressions(self.configured)
         return ProofRequest(self.name, one.scope, one.bounds, one.rules, added.invariants, added.names)
 

@@ -60,7 +60,7 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
 
 
 def clearing(controller: Controller, wanted: ConfigRecord, rules: PartitionRules) -> tuple[ClearElrRecord, ...]:
-    """What Kafka 4.0 writes behind a change of min ISR: the ELRs of the topic, or of all topics, are emptied.
+    """The records of Kafka 4.0 behind a change of min ISR: they empty the ELRs of the topic, or of all topics.
 
     Source: `ConfigurationControlManager.createClearElrRecordsAsNeeded` (KAFKA-16540).
     """
@@ -93,7 +93,7 @@ def _checked(wanted: ConfigRecord, rules: ControllerRules) -> ConfigRecord:
 
 
 def elr_safety(controller: Controller, minimum: str) -> tuple[ConfigRecord, ...]:
-    """What is written before ELR is switched on: a min ISR of the cluster, where it has none, and no node's own.
+    """The records before ELR is switched on: a min ISR for the cluster, where it has none, and for no node.
 
     Source: `ConfigurationControlManager.maybeGenerateElrSafetyRecords`.
 

@@ -311,7 +311,7 @@ class RegistrationRequest:
 
 @frozen
 class RegistrationContext:
-    """What a registration depends on besides the state.
+    """Everything but the state that a registration depends on.
 
     Attributes:
         finalized: level of each finalized feature.
@@ -448,7 +448,7 @@ def _check_level(feature: Feature, finalized: Mapping[str, int]) -> None:
 
 
 def _ended(controller: Controller, known: Registration | None, request: RegistrationRequest, rules: RuleSet) -> Records:
-    """What a new incarnation ends: membership of ISRs, and of ELRs after an unclean stop.
+    """The memberships that a new incarnation ends: of ISRs, and after an unclean stop of ELRs.
 
     The code takes every stop for unclean (KAFKA-18635), and does nothing below
     the metadata versions with ELR (defect B6).

@@ -57,7 +57,7 @@ class BrokerState(Enum):
 
 @frozen
 class Wish:
-    """What a heartbeat asks for."""
+    """The request of a heartbeat."""
 
     fence: bool
     shutdown: bool

@@ -53,7 +53,7 @@ from kraftcheck.model.triggers.table import (
 
 
 def permits(controller: Controller, place: Place, rules: PartitionRules) -> Permits:
-    """What topic and cluster allow."""
+    """The permissions that topic and cluster give."""
     return Permits(controller.unclean_election(place.topic_id, rules), controller.features.elr(rules))
 
 
@@ -126,7 +126,7 @@ def always(wanted: Wanted) -> Wanted:
 def decide_each(
     controller: Controller, places: Iterable[Place], wanted: Wanted, rules: RuleSet
 ) -> tuple[PartitionChangeRecord, ...]:
-    """What a trigger changes in these partitions, each decided on the state before the event."""
+    """The changes of a trigger to these partitions, each decided on the state before the event."""
     changes = (
         decide(controller, place, wanted(place.partition, permits(controller, place, rules.partition)), rules)
         for place in places

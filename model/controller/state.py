@@ -188,7 +188,7 @@ SESSION_TIMEOUT = 9000  # default of `broker.session.timeout.ms`
 
 @frozen
 class Features:
-    """What the metadata version has, and ELR's own switch."""
+    """The features of the metadata version, and ELR's own switch."""
 
     leader_recovery: bool = True  # an unclean election marks the partition RECOVERING (3.2-IV0)
     registration_changes: bool = True  # one record changes registrations (3.3-IV2)
@@ -226,7 +226,7 @@ class Settings:
 
 @frozen
 class Soft:
-    """What only the active controller knows; nothing of it is in the log."""
+    """The state of the active controller alone; none of it is in the log."""
 
     # what brokers reported, and, until 3.9, when live ones were last heard of
     sessions: Sessions = field(factory=lambda: Sessions(SESSION_TIMEOUT))
@@ -371,7 +371,7 @@ def acks_all_needs(configured: int, replicas: int, rules: ControllerRules) -> in
 
 @frozen
 class Outcome(Generic[T]):
-    """What an event decided.
+    """The decision on an event.
 
     Attributes:
         records: to be replayed in order.

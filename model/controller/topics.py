@@ -64,7 +64,7 @@ class Created:
 
 @frozen
 class NameFault:
-    """What is wrong with a topic's name; `collides_with` names the topic it collides with."""
+    """The fault of a topic's name; `collides_with` names the topic it collides with."""
 
     reason: str
     collides_with: str | None = None
@@ -76,7 +76,7 @@ def normalized(name: str) -> str:
 
 
 def name_fault(name: str, existing: Mapping[str, Sequence[str]]) -> NameFault | None:
-    """What is wrong with the name of a new topic, or None.
+    """The fault of a new topic's name, or None.
 
     Args:
         existing: the topics with a dot or underscore, by their normalized names.

@@ -404,7 +404,7 @@ class SetOf(Untold):
         return f"{{{', '.join(map(text_of, self))}}}"
 
     def possible(self) -> tuple[Any, ...]:
-        """What may be a member."""
+        """The values that may be members."""
         return self.members
 
     def has(self, value: Any) -> Truth:
@@ -527,7 +527,7 @@ class Bag(Untold):
         return f"[{', '.join(map(text_of, self))}]"
 
     def possible(self) -> tuple[Any, ...]:
-        """What may be in the bag."""
+        """The values that the bag may have."""
         return self.members
 
     def count(self, value: Any) -> Word:

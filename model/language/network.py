@@ -30,7 +30,7 @@ from kraftcheck.model.language.words import all_of, any_of, choose, word
 
 
 class Network(Protocol):
-    """What the networks of this module have in common.
+    """The common part of the networks of this module.
 
     Attributes:
         members: all messages, a class attribute.

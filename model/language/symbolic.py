@@ -176,7 +176,7 @@ def _is_of_kraftcheck(frame: FrameType, words: bool = False) -> bool:
 
 
 class OfAnyNumber(Untold):
-    """What has any number of members: a rule finds out nothing by which it could be told from what has few."""
+    """A collection of any number of members: no rule can tell it from one of few."""
 
     __slots__ = ()
 
@@ -285,7 +285,7 @@ def brief(value: Any) -> str:
 
 @define
 class Notes:
-    """What a graph knows of its words besides."""
+    """The notes of a graph on its words."""
 
     enums: dict[int, type] = field(factory=dict)  # for words whose values are members of an Enum, by index, that class
     # for words of collections that may have lost something, by index, whether they have not, and the line
@@ -318,7 +318,7 @@ def _refused(self: Any, *others: Any) -> NoReturn:
 
 
 class Name:
-    """What makes a word a member of an Enum; `int(member)` is its number."""
+    """The base of members of an Enum; `int(member)` is the number."""
 
     __hash__ = int.__hash__
     __eq__ = _of_one_enum(int.__eq__)

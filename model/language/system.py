@@ -66,7 +66,7 @@ class Bound:
         return proof and self.takes_any if is_any(value) else self.lo <= value <= self.largest(proof)
 
     def range(self, proof: bool) -> str:
-        """What is accepted, in words."""
+        """The accepted values, in words."""
         return f"{self.lo}..{self.largest(proof)}" + (" or any" if proof and self.takes_any else "")
 
     def frees(self, value: int) -> bool:

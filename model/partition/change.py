@@ -58,7 +58,7 @@ class Completion:
 
 @frozen
 class Revert:
-    """What cancelling a reassignment goes back to."""
+    """The replicas and ISR that cancelling a reassignment restores."""
 
     # whether a replica is left; if not, Kafka answers INVALID_REPLICA_ASSIGNMENT and the other fields mean nothing
     possible: Truth
@@ -160,7 +160,7 @@ def original_replicas(replicas: Brokers, adding: Brokers) -> Brokers:
       says="A cancelled reassignment goes back to the replicas without the added ones, and takes "
            "those out of the ISR.")  # fmt: skip
 def revert(p: Partition) -> Revert:
-    """What cancelling the partition's reassignment goes back to."""
+    """The replicas and ISR that cancelling the partition's reassignment restores."""
     replicas = original_replicas(p.replicas, p.adding)
     isr = p.isr.minus(p.adding)
     possible = negate(replicas.is_empty())
@@ -175,7 +175,7 @@ def nowhere(broker: Word) -> Maybe[Word]:
 
 @frozen
 class Target:
-    """What the caller wants a partition to become; `Target.of(p)` keeps everything."""
+    """The partition that the caller wants; `Target.of(p)` keeps everything."""
 
     # isr, replicas, removing, adding, recovering: the wanted values
     isr: Brokers
@@ -228,7 +228,7 @@ def build(p: Partition, target: Target, context: BuildContext, rules: PartitionR
 
 
 def candidates(p: Partition, target: Target, elr: Brokers, context: BuildContext) -> Candidates:
-    """What an election of this build chooses from."""
+    """The candidates of an election of this build."""
     return Candidates(target.replicas, target.isr, elr, p.leader, p.last_known_elr, acceptable=context.acceptable)
 
 

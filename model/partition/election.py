@@ -26,7 +26,7 @@ class Election:
 
 @frozen
 class Candidates:
-    """What an election chooses from."""
+    """The candidates of an election."""
 
     # replicas, isr, elr: as wanted by the change
     replicas: Brokers
@@ -176,7 +176,7 @@ class Eligible:
 
 @frozen
 class ElrInputs:
-    """What decides the new ELR."""
+    """The inputs of the new ELR."""
 
     isr: Brokers  # the wanted ISR
     previous_isr: Brokers  # the ISR before the change

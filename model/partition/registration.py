@@ -173,7 +173,7 @@ def assignment_map(replicas: Sequence[int], directories: Sequence[int]) -> dict[
 
 @frozen
 class Partition:
-    """What the controller knows of one partition."""
+    """The controller's knowledge of one partition."""
 
     replicas: Brokers  # assigned replicas in preference order
     directories: Directories  # the directory of each replica

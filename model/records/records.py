@@ -293,7 +293,7 @@ class Node:
 
 @frozen
 class Registration:
-    """What the controller knows of one broker."""
+    """The controller's knowledge of one broker."""
 
     id: int  # broker id
     epoch: int  # offset of the record of the current incarnation's registration
@@ -330,11 +330,11 @@ class Registration:
         return bool(takes_replicas(not self.dirs or self.cordoned is None, uncordoned))
 
     def directory_intersection(self, directories: Ids) -> Ids:
-        """Those of the registered directories that are among some."""
+        """The registered directories that are among some."""
         return tuple(directory for directory in self.dirs if directory in directories)
 
     def directory_difference(self, directories: Ids) -> Ids:
-        """Those of the registered directories that are not among some."""
+        """The registered directories that are not among some."""
         return tuple(directory for directory in self.dirs if directory not in directories)
 
     def node_for_listener(self, listener: str) -> Node | None:

@@ -123,7 +123,7 @@ class Topic:
 
 @frozen
 class ClusterImage:
-    """What the records replayed so far add up to."""
+    """The sum of the records replayed so far."""
 
     topics: Mapping[str, Topic] = field(factory=dict)  # by topic id
     registrations: Mapping[int, Registration] = field(factory=dict)  # by broker id

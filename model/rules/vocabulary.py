@@ -60,7 +60,7 @@ class Vocabulary:
 
 
 def vocabulary(system: System) -> Vocabulary | None:
-    """What `--rules` may say of a system; None where it takes no rule set.
+    """The words of `--rules` for a system; None where it takes no rule set.
 
     Raises:
         ScopeError: when `System.rules` is neither a frozen record of booleans nor groups of Kafka's choices, which may

@@ -320,5 +320,5 @@ def kept_out(offline: Brokers, rules: DirectoryRules) -> Brokers:
 
 
 def proposed(p: Partition, isr: Brokers, recovering: Truth) -> Target:
-    """What an accepted proposal wants."""
+    """The change that an accepted proposal wants."""
     return evolve(Target.of(p), isr=isr, recovering=recovering)

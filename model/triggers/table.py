@@ -29,7 +29,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 
 @frozen
 class Permits:
-    """What the topic and the cluster allow a trigger."""
+    """The permissions of topic and cluster for a trigger."""
 
     unclean: Truth  # whether the topic allows unclean elections
     elr: Truth  # whether ELR is on
@@ -75,7 +75,7 @@ def context(
     leader_recovery: bool = True,
     bump_on_isr_shrink: bool = False,
 ) -> BuildContext:
-    """What a build is given for a trigger; the controller always keeps one last known leader.
+    """The context of a build for a trigger; the controller always keeps one last known leader.
 
     Args:
         trigger: who may lead, and how.

@@ -21,7 +21,7 @@ NOBODY = -1  # the choice where no replica can be chosen
 
 @frozen
 class ReplicaReport:
-    """What the tool knows of one replica.
+    """The tool's knowledge of one replica.
 
     Attributes:
         given: whether its broker has answered.
@@ -150,7 +150,7 @@ class ReplicaLog:
 
 @frozen
 class Rights:
-    """What the caller may do."""
+    """The rights of the caller."""
 
     cluster_action: bool = True  # CLUSTER_ACTION
     describe: frozenset[str] | None = None  # topics with DESCRIBE; None: all of them
@@ -221,7 +221,7 @@ TRANSIENT = "NOT_CONTROLLER"  # what a request that fails transiently is answere
 
 @frozen
 class PartitionResult:
-    """What came of one partition: NONE, NOT_NEEDED, or why there is no leader."""
+    """The result of one partition: NONE, NOT_NEEDED, or why there is no leader."""
 
     place: TopicPartition
     error: str
@@ -319,7 +319,7 @@ class RemoteBroker:
 
 @frozen
 class PartitionReport:
-    """What the tool learnt of one partition."""
+    """The findings of the tool on one partition."""
 
     place: TopicPartition  # the partition
     # for each replica, in order, its broker and the row it answered, or None
@@ -333,7 +333,7 @@ class PartitionReport:
 def inquire(
     broker: RemoteBroker, asked: Sequence[TopicPartition], rights: Rights, duration_ms: int, rules: UncleanRecoveryRules
 ) -> tuple[LogInfo, ...]:
-    """What one broker answers in time: one request after another, until all is answered.
+    """The answers of one broker in time: request after request, until all are answered.
 
     A response with HasMoreData is followed by a request for the rest.
 

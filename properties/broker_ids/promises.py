@@ -36,7 +36,7 @@ FEW_READS = 10  # ZooKeeper reads that one step of a start may take, however man
 
 
 def properties(setting: Setting) -> list[Property]:
-    """The promises, and what must be seen for them to mean something."""
+    """The promises, and the goals without which they would mean nothing."""
     claims = [
         always("ids-unique", "no two live brokers have the same id", _unique, "broker-id KIP",
                ("registration-overwrites",),
@@ -303,7 +303,7 @@ def fairness(setting: Setting) -> list[Fairness]:
 
 
 def liveness(setting: Setting) -> list[Property]:
-    """What finally comes about."""
+    """The liveness properties."""
     claims = [
         leads_to("restart-ends", "a broker with its id on its disk is finally live again, or loses its disk",
                  _some_waits, lambda s: negate(_some_waits(s)), "broker-id KIP, motivation",

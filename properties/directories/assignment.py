@@ -16,7 +16,7 @@ ASSIGNING = ("assign", "assign_late")  # the actions by which a broker changes i
 
 
 def properties(setting: Setting) -> list[Property]:
-    """Who leads from where, and whether assignments are right."""
+    """The claims on leaders' directories and on assignments."""
     several, sized = setting["directories"] > 1, setting["brokers"] == ANY or setting["brokers"] > 1
     claims = [
         *_places(setting),

@@ -71,7 +71,7 @@ def properties(setting: Setting) -> list[Property]:
 
 
 def _of_cordons(setting: Setting) -> list[Property]:
-    """What comes to a cordoned directory, and what stays in it."""
+    """The claims on logs that come to a cordoned directory, or stay in it."""
     rules = setting.rules.directories
     claims = [
         step("cordoned-takes-no-new-log", "no log, and no future log, is made in a cordoned directory", _newcomers,

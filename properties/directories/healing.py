@@ -271,7 +271,7 @@ def fairness(setting: Setting) -> list[Fairness]:
 
 
 def liveness(setting: Setting) -> list[Property]:
-    """What finally comes about; of all brokers together."""
+    """The liveness properties, of all brokers together."""
     several = setting["directories"] > 1
     claims = [
         leads_to("running-broker-is-unfenced", "a fenced broker that runs is finally unfenced, or stops",

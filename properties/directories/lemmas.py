@@ -46,7 +46,7 @@ def _of_one_broker(setting: Setting) -> tuple[Property, ...]:
 
 
 def of_brokers(setting: Setting) -> tuple[Property, ...]:
-    """What brokers know, have and have asked for."""
+    """The lemmas on the knowledge, logs and requests of brokers."""
     return (
         claim("lemma-unseen-knows-nothing", "before it has seen the partition, a broker has nothing open",
               lambda s, b, h: any_of(all_of(h.up, h.seen), all_of(h.replica == ABSENT, negate(h.queued()),
@@ -85,7 +85,7 @@ def of_brokers(setting: Setting) -> tuple[Property, ...]:
 
 
 def of_moves(setting: Setting) -> tuple[Property, ...]:
-    """What moves between directories leave behind."""
+    """The lemmas on the remains of moves between directories."""
     return (
         claim("lemma-moves-from-somewhere", "a move has a log to move",
               lambda s, b, h: implies(h.future >= 0, negate(h.logs.is_empty()))),

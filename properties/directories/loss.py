@@ -25,7 +25,7 @@ UNASKED = ("unclean-election-unasked",)
 
 
 def properties(setting: Setting) -> list[Property]:
-    """Who is let to lead from outside; one broker alone has nobody outside."""
+    """The claims on leaders from outside ISR and ELR; one broker alone has none."""
     elr = setting["elr"] and setting.rules.partition.elr_available
     claims = _of_restarts(setting) if setting["clean-stops"] and elr else []
     if setting["brokers"] == 1:

@@ -45,7 +45,7 @@ def fairness(setting: Setting) -> list[Fairness]:
 
 
 def properties(setting: Setting) -> list[Property]:
-    """What is finally decided at a setting."""
+    """The liveness properties at a setting."""
 
     return [
         leads_to("leader-elected", "a leaderless partition gets a leader, or loses every registered candidate",
@@ -155,7 +155,7 @@ def proposing() -> Fairness:
 
 
 def lasting(setting: Setting) -> list[Property]:
-    """What finally comes about once faults have ended."""
+    """The liveness properties once faults have ended."""
 
     def led(s: HealingElections) -> Truth:
         return all_of(s.faults_over, s.leader >= 0)

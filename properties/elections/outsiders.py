@@ -19,7 +19,7 @@ PREFERRED = ("elect_preferred", "balance_timer")  # what seats the first replica
 
 
 class Configured(Protocol):
-    """What the min ISR of a partition depends on."""
+    """The configuration that the min ISR of a partition depends on."""
 
     @property
     def replicas(self) -> Brokers:
@@ -123,7 +123,7 @@ def change(t: Step) -> ObservedStep:
 
 
 def properties(setting: Setting) -> list[Property]:
-    """Who lets an outsider lead."""
+    """The claims on permission for an outsider to lead."""
     return [
         only_when_allowed(
             lambda t: by_permission(change(t)),

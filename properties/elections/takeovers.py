@@ -1,4 +1,4 @@
-"""What is promised of a takeover: neither a decision nor an answer rests on what was aborted by it."""
+"""The promises of a takeover: no decision and no answer rests on aborted records."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _aborts(t: Step) -> Truth:
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
-    """What makes the promises inductive under the right rules."""
+    """The lemmas that make the promises inductive under the right rules."""
     return (always("lemma-told-is-committed", "nobody is told of what is not committed", _told),)
 
 

@@ -1,4 +1,4 @@
-"""What the index of ELR members ought to be, and what it must not do to a controller."""
+"""The promises of the index of ELR members: its content, and no harm to a controller."""
 
 from __future__ import annotations
 

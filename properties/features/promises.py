@@ -174,7 +174,7 @@ def _refused(t: Step) -> Truth:
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
-    """What makes the promises inductive under the right rules."""
+    """The lemmas that make the promises inductive under the right rules."""
     return (
         always("lemma-registered-is-no-newer", "no node is registered with a newer release than that of its process",
                lambda s: all_of(*(node.registered <= node.release for node in (*s.controllers, *s.brokers)))),

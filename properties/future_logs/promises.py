@@ -58,7 +58,7 @@ def _same(t: Step) -> Truth:
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
-    """What makes the promises inductive under the right rules."""
+    """The lemmas that make the promises inductive under the right rules."""
     return (
         always("lemma-future-log-is-a-part", "a future log has the first records of the replica's, in order",
                lambda s: {"records": s.future.agrees(s.log, s.future.end()),
@@ -76,7 +76,7 @@ def _current(s: FutureLogs) -> Truth:
 
 
 def liveness(setting: Setting) -> list[Property]:
-    """What finally comes about."""
+    """The liveness properties."""
     return [
         leads_to("move-ends", "a move ends, or is taken back", lambda s: s.moving, lambda s: negate(s.moving),
                  "invariant 47; KAFKA-9654; KAFKA-9087", _STUCK, rules=_FETCHES),

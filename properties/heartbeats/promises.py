@@ -31,7 +31,7 @@ def properties(setting: Setting) -> list[Property]:
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
-    """What makes the promises inductive under the right rules: where the time of a silence went."""
+    """The lemmas that make the promises inductive under the right rules: where the time of a silence went."""
     interval = setting["interval"]
 
     def accounted(s: Heartbeats) -> Truth:

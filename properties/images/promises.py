@@ -107,7 +107,7 @@ def _anew(t: Step) -> Truth:
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
-    """What makes the promises inductive under the right rules."""
+    """The lemmas that make the promises inductive under the right rules."""
     return (
         always("lemma-newest-topic-exists", "of the topics of a name only the one that was created last exists",
                lambda s: {f"topic {n}": implies(one.exists, s.made == n + 1) for n, one in enumerate(s.topics)}),

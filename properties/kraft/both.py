@@ -137,7 +137,7 @@ def _of_records(holds: Callable[[Replication, Truth], Conjuncts], setting: Setti
 
 
 def _losses(setting: Setting) -> list[Property]:
-    """Who is let to lead from outside ISR and ELR, and what is lost by that."""
+    """The claims on leaders from outside ISR and ELR, and on their losses."""
     return [
         evolve(only_when_allowed(lambda t: by_permission(_change(t)), CHECKED), refuted_by=UNASKED),
         always("loss-is-paid-for", f"{loss.PAID}, failed disks counted",

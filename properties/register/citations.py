@@ -84,14 +84,14 @@ class UnknownCitation(ValueError):
 
 @frozen
 class Reference:
-    """What one citation leads to."""
+    """The target of one citation."""
 
     text: str  # the citation, with its detail
     target: str  # a URL, or a file below the project's root with an anchor
 
 
 def references(source: str, release: str = "") -> tuple[Reference, ...]:
-    """What each citation of a source leads to.
+    """The targets of the citations of a source.
 
     Args:
         release: whose classes are meant, of a source that a finding has; else those of the snapshot.

@@ -20,7 +20,7 @@ KINDS = (REDUNDANT, SCOPE)
 
 @frozen
 class Judgement:
-    """What it means that mutants survive."""
+    """The meaning of surviving mutants."""
 
     # `redundant`: other checks or the model see to it; `scope`: this scope is too small to show it. Where something
     # observable is wrong and no property says so, a property is missing: there is no kind for that.

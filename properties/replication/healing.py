@@ -92,7 +92,7 @@ def fairness(setting: Setting) -> list[Fairness]:
 
 
 def liveness(setting: Setting) -> list[Property]:
-    """What finally comes about."""
+    """The liveness properties."""
     return [*_published(), *_of_records(setting)]
 
 

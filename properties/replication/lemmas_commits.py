@@ -87,7 +87,7 @@ def _of_any_number_of_epochs(setting: Setting) -> tuple[Property, ...]:
 
 @frozen
 class View:
-    """What a leader may commit with: now, once an answer has come, or once it leads."""
+    """The ISR that a leader may commit with: now, once an answer has come, or once it leads."""
 
     # leader, epoch, log: who, in which epoch, with which records
     leader: Word

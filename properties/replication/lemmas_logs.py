@@ -82,12 +82,12 @@ def eligible(s: Replication) -> BrokerSet:
 
 
 def asked(s: Replication) -> BrokerSet:
-    """Whom a request in flight would add; its leader may be dead by then."""
+    """The brokers that a request in flight would add; its leader may be dead by then."""
     return choose(s.request.stale, s.request.isr.none(), s.request.isr)
 
 
 def candidates(s: Replication) -> BrokerSet:
-    """Whom the controller may elect, now or once a request has come."""
+    """The brokers that the controller may elect, now or once a request has come."""
     return eligible(s).plus(asked(s))
 
 
@@ -242,7 +242,7 @@ def _shown(s: Replication) -> Conjuncts:
 
 
 def dead(s: Replication) -> BrokerSet:
-    """Who has stopped uncleanly."""
+    """The brokers that have stopped uncleanly."""
     found: BrokerSet = brokers_where(s.brokers, lambda n: s.broker(n).status == STOPPED_UNCLEAN)
     return found
 

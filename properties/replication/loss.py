@@ -40,7 +40,7 @@ PASSED_OVER = (
 
 
 def properties(setting: Setting) -> list[Property]:
-    """Who is let to lead from outside, and what is lost by that."""
+    """The claims on leaders from outside, and on their losses."""
     return [
         only_when_allowed(lambda t: by_permission(change(t)), CHECKED),
         always("loss-is-paid-for", PAID, lambda s: paid_for(s, excused(s, setting)), "KIP-966", VARIANTS,

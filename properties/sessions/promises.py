@@ -1,4 +1,4 @@
-"""What is promised of sessions: the silent are fenced, the returned unfenced, those that shut down may stop.
+"""The promises of sessions: silent brokers are fenced, returned ones unfenced, and a broker that shuts down may stop.
 
 Liveness of `sessions` once faults end: who is silent is fenced, who returns is unfenced, who wants to stop may.
 
@@ -140,7 +140,7 @@ def fairness(setting: Setting) -> list[Fairness]:
 
 
 def liveness(setting: Setting) -> list[Property]:
-    """What finally comes about once faults have ended, of all brokers together."""
+    """The liveness properties once faults have ended, of all brokers together."""
     return [
         _ends("dead-broker-is-fenced", "once faults end, a broker whose process has ended is fenced, or runs again",
               lambda b, s, p: all_of(negate(p.up), negate(p.fenced)), "invariant 40; KAFKA-18138",

@@ -411,7 +411,7 @@ def fairness(setting: Setting) -> list[Fairness]:
 
 
 def liveness(setting: Setting) -> list[Property]:
-    """What finally comes about."""
+    """The liveness properties."""
     return [
         leads_to("run-ends", "a run finally ends, though no broker answers and requests are lost",
                  lambda s: s.phase > IDLE, lambda s: s.phase == IDLE, "unclean-recovery KIP, --recovery-duration-ms",

@@ -190,7 +190,7 @@ def fairness(setting: Setting) -> list[Fairness]:
 
 
 def properties(setting: Setting) -> list[Property]:
-    """What finally comes about, of all partitions together."""
+    """The liveness properties, of all partitions together."""
 
     def led(s: ZkController) -> Conjuncts:
         return is_led(s, setting.rules.zk_controller.outsiders_wait)

@@ -364,7 +364,7 @@ def fairness(setting: Setting) -> list[Fairness]:
 
 
 def liveness(setting: Setting) -> list[Property]:
-    """What finally comes about, of all partitions together."""
+    """The liveness properties, of all partitions together."""
     claims = [
         leads_to("lost-partition-finally-settles",
                  "a partition finally has a leader with a log, or is offline for good",

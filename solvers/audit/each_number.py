@@ -1,4 +1,4 @@
-"""What is of any number beside what is of each number that searches take, and of some more.
+"""The comparison of a system of any number with each number that searches take, and with some more.
 
 The rules of a number are traced with the words of any number, and must be the same terms: so a proof of any number is
 one of each, whatever a system knows of its bounds. The fields, arguments and initial states of a number must be those

@@ -1,4 +1,4 @@
-"""What terms are worth in a state on ints: those of a number, and those of any number read with few participants."""
+"""The values of terms in a state on ints: of a number, and of any number read with few participants."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ class OfNumber:
         return self._actions[traced.name]
 
     def claim(self, traced: Property) -> Property:
-        """As that of a program; that of any number where there is no other."""
+        """The claim as a program has it; of any number where there is no other."""
         return self._claims.get(traced.id, traced)
 
     def read(self, values: Sequence[int]) -> ByPlace:

@@ -32,7 +32,7 @@ FIRST_STAMP = WAYS  # an entry of zeros is vacant: its stamp is no expansion's
 
 @frozen
 class Descent:
-    """What the expansion of a level follows from, as digests of committed levels."""
+    """The inputs of the expansion of a level, as digests of committed levels."""
 
     level: str  # of the level that is expanded, and by it of all before
     before: str  # of the level before that; empty where there is none

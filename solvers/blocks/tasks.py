@@ -433,7 +433,7 @@ class RegionQuestion:
 
 @frozen
 class RegionPart:
-    """What a block of states has of a region."""
+    """The part of a region in a block of states."""
 
     concerned: int  # how many states of the block the property is about
     chosen: Numbers  # the rows of the block that are in the region

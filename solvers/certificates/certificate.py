@@ -40,7 +40,7 @@ _NO_NAME = re.compile(r"[|\\]|'\Z|, (argument|guard|bound|next|step): ")
 
 @frozen
 class Certificate:
-    """What a proof has shown."""
+    """The claims that a proof has shown."""
 
     invariants: tuple[str, ...]  # ids of the invariants and lemmas that are proven; together they are inductive
     steps: tuple[str, ...]  # ids of the step properties that are proven

@@ -76,11 +76,11 @@ class SearchResult(Protocol[Mark]):
 
 
 class Planned(Protocol):
-    """What verdicts need of the code that a search ran; the attributes are those of `Kernel`."""
+    """The part of a search's code that verdicts need; the attributes are those of `Kernel`."""
 
     @property
     def program(self) -> Program:
-        """What was compiled."""
+        """The compiled program."""
 
     @property
     def plan(self) -> FramePlan:
@@ -92,7 +92,7 @@ class Planned(Protocol):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know."""
+        """The warnings for the user."""
 
 
 class EnginePart(Protocol):

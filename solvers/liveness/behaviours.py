@@ -41,7 +41,7 @@ class Components:
         self.labels = np.zeros(len(self.open), dtype=np.uint32)
 
     def among(self, states: Numbers) -> Numbers:
-        """Those of some states that are in a fair component, or may be in one."""
+        """The states, of some, that are in a fair component, or may be in one."""
         if self.open[states].any() and not self.at_once:
             self._trim()
         return states[self.fair[states] | self.open[states]]

@@ -77,7 +77,7 @@ class LateRises:
 
 @define
 class Marking:
-    """What is marked."""
+    """The marked states."""
 
     marks: Bits  # for each state the bits that it has, which rise
     kept: Truths  # the states that count

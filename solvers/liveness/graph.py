@@ -99,14 +99,14 @@ class Region(Edges, Protocol):
 
 
 class RunStore(Protocol):
-    """Who knows how each state was reached."""
+    """A store of how each state was reached."""
 
     def run_to(self, number: int, /) -> PackedRun:
         """How a state is reached, by its name."""
 
 
 class Space(Protocol):
-    """What was visited; see `ExploredSpace`."""
+    """The visited states; see `ExploredSpace`."""
 
     places: npt.NDArray[np.uint32]
 
@@ -130,7 +130,7 @@ class Space(Protocol):
 
 @define
 class ExploredSpace:
-    """What a search visited. Numbers of states are their index in their shard + the states of the shards before."""
+    """The visited states of a search. A state's number is its index in its shard + the states of the shards before."""
 
     # kernel, store: what was explored, and by which code
     kernel: Kernel
@@ -346,7 +346,7 @@ def _addresses(arrays: Any) -> Numbers:
 
 
 class _Buffers:
-    """What one thread writes the edges of a block into, and what it needs for that."""
+    """The arrays into which one thread writes the edges of a block, and its scratch memory."""
 
     def __init__(self, kernel: Kernel, states: int) -> None:
         instances, record = kernel.geometry.instances, kernel.geometry.record

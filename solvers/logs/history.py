@@ -29,7 +29,7 @@ K = TypeVar("K")
 
 @define
 class History:
-    """What began when; it follows the records of a log."""
+    """The beginnings of spells, found by following the records of a log."""
 
     # partitions without leader, or with one that was fenced, or without its directory, when it was elected
     offline: dict[PartitionKey, Since] = field(factory=dict)
@@ -115,7 +115,7 @@ def _keep(spells: dict[K, Since], key: K, lasts: bool, offset: Since) -> bool:
 
 
 def _outside(known: Mapping[int, Since], before: Partition | None, p: Partition, offset: Since) -> dict[int, Since]:
-    """The replicas outside of the ISR now: those that were, those that left it, and those that are new."""
+    """The replicas outside of the ISR now: since before, because they left it, or because they are new."""
     was = () if before is None else ids(before.isr)
     new = None if before is None and offset is None else NEVER
     left = {broker: offset if broker in was else new for broker in ids(p.replicas) if not p.isr.has(broker)}

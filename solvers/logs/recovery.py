@@ -1,4 +1,4 @@
-"""The way back of a cluster: what becomes of its partitions as brokers are started and stopped, and leaders elected.
+"""The way back of a cluster: its partitions as brokers start and stop, and leaders are elected.
 
 Each step is what the controller's rules make of it. Partitions do not influence each other; those that are alike are
 one situation, and those that are alike but for the names of brokers and directories have one shape, looked at once.
@@ -397,7 +397,7 @@ class Recovery:
         return leads_on and bool(before.partition.isr.has(broker))
 
     def restarted(self, at: Become, broker: int) -> Become:
-        """What becomes of the situations that a broker has a replica in as it is stopped and started."""
+        """The situations that a broker has a replica in, after it is stopped and started."""
         return self._moves(self._moves(at, stop, broker), start, broker)
 
     def _moves(self, at: Become, move: Move, broker: int) -> Become:

@@ -28,7 +28,7 @@ Broken: TypeAlias = tuple[str, str, int]  # a property, and the topic and index 
 
 @define(eq=False)
 class Spell:
-    """What one event broke."""
+    """The promises that one event broke."""
 
     offset: int  # of the last record of the batch after which it does not hold
     time: int | None  # when that was written, in milliseconds since 1970; None where the log has no times

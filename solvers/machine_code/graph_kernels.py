@@ -98,12 +98,12 @@ class _Classes:
     narrow: bool
 
     def bits(self, table: Any, edge: Any) -> Any:
-        """Those of an edge's class."""
+        """The bits of an edge's class."""
         b = self.b
         return b.zext(b.get(table, b.zext(b.get(self.kinds, edge, self.kind), WORD), self.mark), WORD)
 
     def flowing(self, bits: Any, edge: Any) -> Any:
-        """Those of some bits that flow along an edge."""
+        """The bits, of some, that flow along an edge."""
         return self.b.and_(bits, self.bits(self.flows, edge)) if self.narrow else bits
 
 

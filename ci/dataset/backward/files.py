@@ -119,7 +119,7 @@ def document_of(rounds: int) -> str:
 
 @frozen
 class Round:
-    """What a round left."""
+    """The files of a round."""
 
     parts: tuple[PartFiles, ...]
     counts: tuple[int, ...]  # numbers that the search needs of it; the first is that of its rows

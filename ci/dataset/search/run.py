@@ -39,7 +39,7 @@ INITIAL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the mark of an initial state
 
 @frozen
 class BlockPlan:
-    """What verdicts need of the code that runs on blocks, as `kraftcheck.solvers.exploration.explore.Planned`."""
+    """The part of the code on blocks that verdicts need, as `kraftcheck.solvers.exploration.explore.Planned`."""
 
     program: Program
     cached: bool = False

@@ -101,7 +101,7 @@ class Dataset:
 
     @property
     def levels(self) -> tuple[Commit, ...]:
-        """Those with states."""
+        """The levels with states."""
         return tuple(level for level in self.commits if not level.last)
 
     @property

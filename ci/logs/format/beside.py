@@ -117,7 +117,7 @@ def _replica(row: Mapping[str, object]) -> tuple[str, bool]:
 
 @define
 class ToolsReport:
-    """What is told."""
+    """The told facts."""
 
     lines: int = 0  # how many tell of log ends
     error: str = ""  # where a tool failed while it printed, if one did

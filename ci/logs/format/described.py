@@ -108,7 +108,7 @@ class _Row:
 
 @define
 class Shown:
-    """What a text shows."""
+    """The facts that a text shows."""
 
     rows: dict[tuple[str, int], _Row] = field(factory=dict)  # the partitions
     # of each topic its id, how many partitions it has, and its configuration, as far as that is shown

@@ -350,7 +350,7 @@ def _expanded(data: bytes, base: int) -> bytes:
 
 
 def unpacked(data: bytes, most: int) -> tuple[bytes, bool]:
-    """What gzip has compressed, as far as it is there, and whether that is all.
+    """The bytes that gzip has compressed, as far as they are there, and whether they are all.
 
     Raises:
         WireError: for what is damaged, or has more bytes than `most`.

@@ -37,7 +37,7 @@ _NAME = re.compile(r"([\w.-]{1,249})-(\d+)")
 
 @define
 class LogEnds:
-    """What is known of logs."""
+    """The known ends of logs."""
 
     # by partition and broker the end of a replica's log, and the epoch of its last record
     logs: dict[tuple[TopicPartition, int], ReplicaLog] = field(factory=dict)

@@ -183,7 +183,7 @@ def _machine(setting: Setting, number: int, configured: int) -> Machine:
 
 
 def _configurations(setting: Setting) -> list[tuple[int, ...]]:
-    """What machines have in their configuration; that of a member may differ from the id on its disk."""
+    """The configurations of machines; a member's may differ from the id on its disk."""
     machines = setting["machines"]
     if not setting["configured"]:
         return [(NONE,) * machines]
@@ -210,7 +210,7 @@ def missing_id_reads(topics: int, every_topic: bool) -> int:
 
 @frozen
 class BrokerIdsEvent:
-    """What a step did besides changing the state."""
+    """The events of a step besides the change of the state."""
 
     reads: Word = 0  # ZooKeeper nodes that were read
     drew: Truth = False  # a new id was taken from the sequence

@@ -50,7 +50,7 @@ class Assigned:
 
 @frozen
 class Verdict:
-    """What the table says."""
+    """The entry of the table."""
 
     read: Truth  # the assignment is known; the code knows it only where it was rewritten
     hidden: Truth  # no log is opened, whether or not one is there

@@ -299,7 +299,7 @@ class Placement:
 
 @frozen
 class Told:
-    """What a step reports besides the state: what the controller did, and what it refused."""
+    """The report of a step: the acts and the refusals of the controller."""
 
     event: ElectionsEvent  # the controller's event
     refused: Truth  # a request was answered with CLUSTER_AUTHORIZATION_FAILED or STALE_BROKER_EPOCH

@@ -433,7 +433,7 @@ SCOPES = {
 
 
 def actions(setting: Setting) -> list[Action]:
-    """What brokers and the controller do, what breaks, and what operators do."""
+    """The actions of brokers, controller and operators, and the failures."""
     rules = setting.rules
     keeps = setting["metadata-slot"] > 0
     process = Process(rules, keeps, setting["torn-moves"] > 0)

@@ -194,7 +194,7 @@ class Elections:
 
 @frozen
 class ElectionsEvent:
-    """What happened in one step besides the state change."""
+    """The events of a step besides the change of the state."""
 
     records: Word  # partition change records written
     # leader_epoch_bumps, partition_epoch_bumps: how often each epoch rose

@@ -437,7 +437,7 @@ class Cluster(OfSetting[FeatureRules]):
 
 
 def actions(setting: Setting) -> list[Action]:
-    """What nodes, operators and the active controller do."""
+    """The actions of nodes, operators and the active controller."""
     do = Cluster(setting)
     one, each = {"controller": tuple(range(setting["controllers"]))}, {"broker": tuple(range(setting["brokers"]))}
     releases = {"release": tuple(range(NEWEST + 1))}

@@ -28,7 +28,7 @@ class Topic:
 
 @frozen
 class Change:
-    """What a batch does to one topic."""
+    """The change of one topic by a batch."""
 
     changed: Truth = False  # whether it is among those that the batch changes
     based: Truth = False  # whether it is joined to what the image has, and not to an empty topic

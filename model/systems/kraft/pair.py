@@ -106,12 +106,12 @@ class Beside(OfSetting[RuleSet]):
         return parts
 
     def first(self, action: Action, state: Kraft, arguments: Mapping[str, Any]) -> Outcome:
-        """What an action does to the first partition; nothing where it concerns the other one only."""
+        """The effect of an action on the first partition; none where it concerns the other alone."""
         own = {name: value for name, value in arguments.items() if name != "beside"}
         return _outcome(action, state.placement(), own, bool(state.others))
 
     def others(self, action: Action, state: Kraft, arguments: Mapping[str, Any]) -> tuple[Second, ...]:
-        """What the same action does to the second partition."""
+        """The effect of the same action on the second partition."""
         if action.name not in SHARED:
             return state.others
         own = _own(action, arguments)

@@ -80,7 +80,7 @@ class Sessions:
 
 @frozen
 class SessionsEvent:
-    """What a step did besides the state change."""
+    """The events of a step besides the change of the state."""
 
     registered: Truth = False  # a new process was registered
     raised: Truth = False  # a broker's epoch rose

@@ -98,7 +98,7 @@ class Recovered:
 
 @frozen
 class UncleanRecoveryBudgets:
-    """What may still happen."""
+    """The events that may still happen."""
 
     attempts: Word
     returns: Word
@@ -195,7 +195,7 @@ LOST = 2  # it is served, and the response is lost
 
 @frozen
 class UncleanRecoveryEvent:
-    """What a step did besides changing the state."""
+    """The events of a step besides the change of the state."""
 
     ended: Truth = False  # a run of the tool ended
     zero: Truth = False  # its exit status was zero
@@ -322,7 +322,7 @@ class Tool:
         return {"a tool runs": negate(state.phase == IDLE), "a partition is pending": _any_pending(state)}
 
     def interrupt(self, state: Recovery) -> Recovery:
-        """What is pending has failed."""
+        """The pending request has failed."""
         silent = (SILENT,) * len(state.brokers)
         ended = tuple(
             evolve(p, answers=silent, result=choose(p.result == PENDING, FAILED, p.result)) for p in state.partitions

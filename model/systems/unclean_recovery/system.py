@@ -99,7 +99,7 @@ def designation(p: Recovered, up: BrokerSet, registered_in: Word, rules: RuleSet
 
 @frozen
 class Cluster:
-    """What happens besides the tool."""
+    """The events outside the tool."""
 
     rules: RuleSet
 

@@ -39,7 +39,7 @@ from kraftcheck.model.systems.zk_controller.state import (
 
 @frozen
 class ZkControllerEvent:
-    """What a step did besides changing the state."""
+    """The events of a step besides the change of the state."""
 
     operations: Word = 0  # ZooKeeper operations on the critical path, one after another
 

@@ -206,7 +206,7 @@ def blank(partitions: int) -> Controller:
 
 
 def not_read() -> Decision:
-    """What the controller knows of a node that it has not read."""
+    """The controller's knowledge of a node that it has not read."""
     return Decision(UNREAD, NO_LEADER, BrokerSet())
 
 

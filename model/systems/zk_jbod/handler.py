@@ -38,7 +38,7 @@ NO_DIRECTORY = BrokerSet()  # a step that writes nowhere
 
 @frozen
 class ZkJbodEvent:
-    """What a step did besides changing the state: the directories of a broker that it wrote to."""
+    """The events of a step: the directories of a broker that it wrote to."""
 
     broker: Word = NONE
     wrote: DirectorySet = NO_DIRECTORY

@@ -53,7 +53,7 @@ def raised(kind: Word, partition: Word, directory: Word) -> IOFailure:
       switches=("read-errors-unattributed",),
       says="An error while a log is read is known to be that log's.")  # fmt: skip
 def decision(failure: IOFailure, available: Truth, transient: Truth, rules: ZkJbodRules) -> Word:
-    """What the handler does: NOTHING to HALT.
+    """The decision of the handler: NOTHING to HALT.
 
     Args:
         available: what the check of the directory says (question 1).

@@ -253,7 +253,7 @@ class Faults:
                 "a failure is left": state.left.disk_failures > 0}  # fmt: skip
 
     def break_disk(self, state: ZkJbod, broker: Word, directory: Word) -> ZkJbod:
-        """What is on it is gone; nobody knows yet."""
+        """The content of a disk is gone; nobody knows yet."""
         host, me = state.host(broker), BrokerSet().just(broker)
         broken = evolve(host, broken=host.broken.plus(host.broken.just(directory)))
         partitions = tuple(

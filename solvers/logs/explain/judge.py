@@ -166,7 +166,7 @@ def log_properties(rules: RuleSet) -> tuple[Property, ...]:
 
 
 def sentences(rules: RuleSet) -> dict[str, str]:
-    """What each property says, by its id, and what a log shows besides."""
+    """The sentences of properties by their ids, and of what a log shows besides."""
     besides = {STAYS: "no change makes the controller resign", LAST_KNOWN: "there is one last known leader at most"}
     return {**{claim.id: claim.sentence for claim in _properties(rules)}, **besides}
 
@@ -290,7 +290,7 @@ def _cleared_partitions(before: Controller, records: Sequence[ModelRecord]) -> I
 def _affected_places(
     before: Controller, after: Controller, records: Sequence[ModelRecord], changed: Collection[tuple[str, int]]
 ) -> Iterator[Place]:
-    """Partitions that some records touch: their own, those of their brokers, those of their topics."""
+    """The partitions that some records touch: their own, and all of their brokers and topics."""
     partitions = {(r.topic_id, getattr(r, "partition_id", None)) for r in records if hasattr(r, "topic_id")}
     brokers = {r.broker_id for r in records if hasattr(r, "broker_id")}
     topics = {r.name for r in records if isinstance(r, ConfigRecord)}

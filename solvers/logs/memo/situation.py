@@ -203,7 +203,7 @@ _LISTS = ("replicas", "isr", "elr", "last_known_elr", "removing", "adding")
 
 @frozen(cache_hash=True)
 class ShapeNames:
-    """What the brokers of a shape, and their directories, are called in one situation."""
+    """The names of a shape's brokers and directories in one situation."""
 
     brokers: Ids  # their ids; where they are renamed in order
     directories: tuple[Ids, ...]  # of each broker its own, in their order; where they are not renamed none

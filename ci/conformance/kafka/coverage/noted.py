@@ -1,4 +1,4 @@
-"""What the processes of a build have run of the classes that it changes.
+"""The lines of a build's changed classes that its processes have run.
 
 A question that loads a class says nothing of a line of it that has not run. So each changed line is looked for
 in what JaCoCo's agent has noted, and a build of which one is missing has not been asked for what it changes.

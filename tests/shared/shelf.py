@@ -1,7 +1,5 @@
 """A user's system for tests of the front end: one action that counts, and a property to be filled in."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -79,8 +77,7 @@ IN_A_DICT = claiming(lambda s: {3: False}.get(s.x, True))
 TEXT_AS_KEY = claiming(lambda s: f"{s.x}" != "3")
 CHAINED = claiming(lambda s: 0 <= s.x < 7)
 A_FLOAT = claiming(lambda s: s.x != 3.0)
-UNSAID = claiming(lambda s: implies(s.y == 3, s.flag))
-"""A claim whose premise no reachable state satisfies."""
+UNSAID = claiming(lambda s: implies(s.y == 3, s.flag))  # a claim whose premise no reachable state satisfies
 
 NONE = claiming(lambda s: s.x != None)  # noqa: E711
 SHIFTED = claiming(lambda s: 1 << s.x != 8)

@@ -4,8 +4,6 @@ EWD840's own comments say which of its formulas hold, and which do not; the othe
 broken by a halt where fairness is left out.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

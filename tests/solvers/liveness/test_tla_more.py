@@ -5,8 +5,6 @@ What is broken is said in comments of the specifications (SimpleAllocator, Dijks
 make (TokenRing), or follows from leaving fairness out. Of Peterson the repository checks safety only.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from kraftcheck.model.language.system import Fairness

@@ -4,8 +4,6 @@ The repository states that TLC finds no error in either, but no sizes of these m
 specifications with as many processes as named.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from kraftcheck.properties.kinds import weak_fairness

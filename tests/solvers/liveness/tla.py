@@ -3,8 +3,6 @@
 The sizes are those that the repository states for its models, so that what is checked is the same graph.
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -3,8 +3,6 @@
 The sizes are those that the repository states for its models, so that what is checked is the same graph.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve, frozen
@@ -56,8 +54,7 @@ def peterson(*fairness: Fairness) -> System:
 
 
 LABELS = ("Li0", "Li1", "Li2", "Li3a", "Li3b", "Li3c", "Li3d", "Li4a", "Li4b", "cs", "Li5", "Li6", "ncs")
-OF_SETS = 8
-"""What `temp` holds from here on is a set of processes, as bits; below, a process, or 0 for nothing."""
+OF_SETS = 8  # what `temp` holds from here on is a set of processes, as bits; below, a process, or 0 for nothing
 
 
 @frozen

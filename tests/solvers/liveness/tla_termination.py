@@ -4,8 +4,6 @@ Both bound an endless space by a constraint, so the fields that it bounds are ca
 that satisfy it, and so does the search.
 """
 
-from __future__ import annotations
-
 import itertools
 
 from attrs import evolve, frozen
@@ -17,8 +15,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.properties.kinds import always, eventually, leads_to
 
-MOST = 3
-"""The most messages that a node has counted, or has coming, by `StateConstraint`."""
+MOST = 3  # the most messages that a node has counted, or has coming, by `StateConstraint`
 
 BOUND = "the specification's StateConstraint"
 
@@ -107,8 +104,7 @@ def ewd998(nodes: int, *fairness: Fairness) -> System:
     )  # fmt: skip
 
 
-WHOLE = 8
-"""The weight 1 in eighths: by `StateConstraint` no process has a smaller part of a weight."""
+WHOLE = 8  # the weight 1 in eighths: by `StateConstraint` no process has a smaller part of a weight
 
 
 @frozen

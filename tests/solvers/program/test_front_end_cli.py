@@ -1,7 +1,5 @@
 """Rules by which Python would decide, on the command line: one line that names the place, and exit code 2."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

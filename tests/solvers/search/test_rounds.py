@@ -25,22 +25,16 @@ def nothing(*_: object) -> None:
 
 @define
 class Work:
-    """The work on a level whose rounds have `CHUNKS` chunks and candidates for `SHARDS` shards, and a log of it.
+    """The work on a level whose rounds have `CHUNKS` chunks and candidates for `SHARDS` shards, and a log of it."""
 
-    Attributes:
-        log: what began and what ended, in order: a word, the round, the chunk or shard.
-        on_chunk, on_shard, on_end: called within a job, or at the end of a round, by the numbers.
-        stop: whether what has not begun is left out.
-        enough: the round after whose end no further one begins.
-    """
-
+    # on_chunk, on_shard, on_report: called within a job, or at the end of a round, by the numbers
     on_chunk: Callable[[int, int], None] = nothing
     on_shard: Callable[[int, int], None] = nothing
     on_report: Callable[[], None] = nothing
-    enough: int = COUNT
+    enough: int = COUNT  # the round after whose end no further one begins
     ahead: int = 1
-    stop: threading.Event = field(factory=threading.Event)
-    log: list[tuple[str, int, int]] = field(factory=list)
+    stop: threading.Event = field(factory=threading.Event)  # whether what has not begun is left out
+    log: list[tuple[str, int, int]] = field(factory=list)  # what began and ended: a word, the round, the chunk or shard
 
     def make(self, number: int) -> ExpansionRound:
         """A round that has candidates for each shard, and logs when they are counted."""

@@ -34,13 +34,9 @@ NEWEST = "4.4.0"
 
 
 class Dying(FuzzProcess):
-    """The managers of a release in a process that dies of the second reassignment of a sequence.
+    """The managers of a release in a process that dies of the second reassignment of a sequence."""
 
-    Attributes:
-        restarts: how often one was restarted.
-    """
-
-    restarts = 0
+    restarts = 0  # how often one was restarted
 
     def __init__(self, build: Build) -> None:
         super().__init__(build)

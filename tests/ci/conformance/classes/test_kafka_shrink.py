@@ -36,17 +36,13 @@ CHECKS: dict[str, tuple[Callable[[], Model], Callable[[int], Rows]]] = {
 
 
 class Mistaken:
-    """The model in Kafka's place, wrong in one drawn column for one case in three that only its content tells.
-
-    Attributes:
-        questions: every row that it was asked.
-    """
+    """The model in Kafka's place, wrong in one drawn column for one case in three that only its content tells."""
 
     def __init__(self, model: Model, seed: int) -> None:
         self._model, random = model, np.random.default_rng(seed)
         self._weights = random.integers(1, 1 << 20, model.inputs.width)
         self._column = int(random.integers(model.outputs.width))
-        self.questions: list[Rows] = []
+        self.questions: list[Rows] = []  # every row that it was asked
 
     def ask(self, rows: Rows) -> Rows:
         """Its answers."""

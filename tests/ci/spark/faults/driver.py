@@ -59,24 +59,14 @@ def awaited(what: Callable[[], bool], seconds: float = LONG) -> None:
 
 @define
 class Driver:
-    """A driver on a folder, which may be started again and again; its buckets are so few that they are split.
+    """A driver on a folder, which may be started again and again; its buckets are so few that they are split."""
 
-    Attributes:
-        space: what it explores.
-        out: the run's folder; what it tells goes beside.
-        more: words of the command line.
-        conf: settings of Spark's.
-        environment: of its processes.
-        process: the one that was started last.
-        seen: all processes that were seen below it.
-    """
-
-    space: Space
-    out: Path
-    more: tuple[str, ...] = ()
-    conf: Mapping[str, str] = field(factory=dict)
-    environment: Mapping[str, str] = field(factory=dict)
-    seen: set[int] = field(factory=set)
+    space: Space  # what it explores
+    out: Path  # the run's folder; what it tells goes beside
+    more: tuple[str, ...] = ()  # words of the command line
+    conf: Mapping[str, str] = field(factory=dict)  # settings of Spark's
+    environment: Mapping[str, str] = field(factory=dict)  # of its processes
+    seen: set[int] = field(factory=set)  # all processes that were seen below it
     _process: subprocess.Popen[str] | None = None
 
     @property

@@ -12,6 +12,21 @@ from tests.shared.places import TESTS
 
 SCHEMAS = TESTS / "ci" / "verdicts" / "schemas"
 
+LIGHT = """
+import kraftcheck as kc
+from attrs import frozen
+
+@frozen
+class Light:
+    colour: kc.Word
+
+LIGHT = kc.System(
+    name="light", summary="A light.", layout=Light(kc.ints(0, 1)), initial=[Light(0)],
+    actions=[kc.Action("stay", lambda s: s)],
+    properties=[%s],
+)
+"""  # a user's module, but for the properties of its system; line 12 has them
+
 
 @functools.cache
 def _junit_schema() -> etree.XMLSchema:

@@ -8,6 +8,7 @@ import pytest
 
 from kraftcheck.ci.run.reports import MOST_BYTES
 from tests.ci.fuzz.bounds import bounded
+from tests.ci.verdicts.reports.reading import LIGHT
 from tests.shared.commands import kraftcheck
 
 SUMMARY = Path("summary.md")
@@ -22,25 +23,12 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(SUMMARY.absolute()))
     for name in ("manylights", "fewlights"):
-        Path(f"{name}.py").write_text(LIGHTS.replace("NUMBER", "12" if name == "manylights" else "2"), encoding="utf-8")
+        Path(f"{name}.py").write_text(
+            LIGHT % RED.replace("NUMBER", "12" if name == "manylights" else "2"), encoding="utf-8"
+        )
 
 
-LIGHTS = """
-import kraftcheck as kc
-from attrs import frozen
-
-@frozen
-class Light:
-    colour: kc.Word
-
-LIGHTS = kc.System(
-    name="lights", summary="A light.", layout=Light(kc.ints(0, 1)), initial=[Light(0)],
-    actions=[kc.Action("stay", lambda s: s)],
-    properties=[
-        kc.always(f"red-{n}", f"100% red, {n}:\\nalways | <b>", lambda s: s.colour != 0) for n in range(NUMBER)
-    ],
-)
-"""
+RED = 'kc.always(f"red-{n}", f"100% red, {n}:\\nalways | <b>", lambda s: s.colour != 0) for n in range(NUMBER)'
 
 
 def errors(out: str) -> list[str]:
@@ -50,17 +38,17 @@ def errors(out: str) -> list[str]:
 
 def test_each_failure_is_annotated_at_its_line() -> None:
     """An annotation names file, line and property, escaped; the message holds sentence and command."""
-    ran = kraftcheck("explore", "fewlights:LIGHTS", "--quiet")
+    ran = kraftcheck("explore", "fewlights:LIGHT", "--quiet")
     first, second = errors(ran.out)
-    assert re.match(r"::error file=fewlights\.py,line=13,title=fewlights%3ALIGHTS red-0::refuted 0: ", first)
+    assert re.match(r"::error file=fewlights\.py,line=12,title=fewlights%3ALIGHT red-0::refuted 0: ", first)
     assert "100%25 red, 0:%0Aalways | <b>%0A" in first
-    assert first.endswith("%0Aagain: kraftcheck explore fewlights:LIGHTS --scope default --property red-0")
+    assert first.endswith("%0Aagain: kraftcheck explore fewlights:LIGHT --scope default --property red-0")
     assert "red-1" in second
 
 
 def test_no_more_than_ten_and_the_rest_is_counted() -> None:
     """GitHub shows ten errors of a step: with twelve failures there are nine, and a tenth that counts three more."""
-    found = errors(kraftcheck("explore", "manylights:LIGHTS", "--quiet").out)
+    found = errors(kraftcheck("explore", "manylights:LIGHT", "--quiet").out)
     assert len(found) == 10
     assert found[-1] == "::error title=kraftcheck::3 more verdicts that are no pass: see the summary of the job"
     assert all(f"red-{number} |" in SUMMARY.read_text(encoding="utf-8") for number in range(12))
@@ -68,17 +56,17 @@ def test_no_more_than_ten_and_the_rest_is_counted() -> None:
 
 def test_a_document_on_standard_output_stays_one() -> None:
     """With --json - standard output is the document alone, and the annotations go to standard error."""
-    ran = kraftcheck("explore", "fewlights:LIGHTS", "--quiet", "--json", "-")
+    ran = kraftcheck("explore", "fewlights:LIGHT", "--quiet", "--json", "-")
     assert ran.document()["exit_code"] == 12
     assert len(errors(ran.err)) == 2
 
 
 def test_the_summary_is_markdown_with_the_traces() -> None:
     """The summary has the closing line, a row for each failure with its text escaped, and each trace in a fence."""
-    kraftcheck("explore", "fewlights:LIGHTS", "--quiet")
+    kraftcheck("explore", "fewlights:LIGHT", "--quiet")
     text = SUMMARY.read_text(encoding="utf-8")
     assert "2 refuted, 1 holds (exit 12)" in text
-    assert text.count("| fewlights:LIGHTS, scope default | red-") == 2
+    assert text.count("| fewlights:LIGHT, scope default | red-") == 2
     assert "100% red, 0: always \\| &lt;b&gt; |" in text
     assert text.count("<details>") == text.count("```text\n") == 2
     assert "1 of 3 verdicts are as they must be." in text
@@ -92,7 +80,7 @@ def test_the_summary_of_earlier_commands_stays() -> None:
     assert text.startswith("before\n## kraftcheck\n\n4 holds (exit 0)\n")
     for room, told in ((500, "The table is left out"), (5, "")):
         SUMMARY.write_text("x" * (MOST_BYTES - room), encoding="utf-8")
-        kraftcheck("explore", "manylights:LIGHTS", "--quiet")
+        kraftcheck("explore", "manylights:LIGHT", "--quiet")
         rest = SUMMARY.read_text(encoding="utf-8").lstrip("x")
         assert len(SUMMARY.read_bytes()) <= MOST_BYTES
         assert told in rest
@@ -121,5 +109,5 @@ def test_what_passes_is_not_annotated() -> None:
 def test_elsewhere_nothing_is_annotated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outside of GitHub Actions there are no annotations and no summary."""
     monkeypatch.delenv("GITHUB_ACTIONS")
-    assert errors(kraftcheck("explore", "fewlights:LIGHTS", "--quiet").out) == []
+    assert errors(kraftcheck("explore", "fewlights:LIGHT", "--quiet").out) == []
     assert not SUMMARY.exists()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.properties.register.verdicts import EXPECTED
-from tests.ci.verdicts.reports.reading import cases, read_junit, read_sarif, results
+from tests.ci.verdicts.reports.reading import LIGHT, cases, read_junit, read_sarif, results
 from tests.shared.commands import Ran, kraftcheck
 
 QUIET = ("--quiet", "--workers", "1")
@@ -111,7 +111,7 @@ def test_text_that_xml_cannot_hold_is_spelled_out() -> None:
     """Names with markup, and sentences with control characters and lone surrogates, come out readable, in valid
     files."""
     Path("odd.py").write_text(ODD, encoding="utf-8")
-    ran, junit, sarif = reported("explore", "odd:ODD")
+    ran, junit, sarif = reported("explore", "odd:LIGHT")
     assert ran.code == 12
     assert junit == {"a < b & ]": "failure refuted", "deadlock": "pass"}
     assert "\\x07 \\ud800" in Path("out.xml").read_text(encoding="utf-8")
@@ -123,27 +123,14 @@ def test_no_file_of_a_counterexample_is_hidden() -> None:
     for number, id_ in enumerate(("../odd", ".odd", "..")):
         Path(f"dotted{number}.py").write_text(ODD.replace("a < b & ]", id_), encoding="utf-8")
         out = Path(f"traces{number}")
-        assert reported("explore", f"dotted{number}:ODD", "--out", out)[0].code == 12
+        assert reported("explore", f"dotted{number}:LIGHT", "--out", out)[0].code == 12
         assert [one.name for one in out.glob("*.itf.json") if one.name.startswith("%2E")] == [
             f"{id_.replace('.', '%2E', 1).replace('/', '%2F')}.itf.json"
         ]
         assert [one.name for one in out.glob(".*")] == [".kraftcheck"]
 
 
-ODD = """
-import kraftcheck as kc
-from attrs import frozen
-
-@frozen
-class Light:
-    colour: kc.Word
-
-ODD = kc.System(
-    name="odd", summary="A light.", layout=Light(kc.ints(0, 1)), initial=[Light(0)],
-    actions=[kc.Action("stay", lambda s: s)],
-    properties=[kc.always("a < b & ]", "]]> \\x07 \\ud800 <b>", lambda s: s.colour != 0)],
-)
-"""
+ODD = LIGHT % 'kc.always("a < b & ]", "]]> \\x07 \\ud800 <b>", lambda s: s.colour != 0)'
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from kraftcheck.ci.explore import command
 from kraftcheck.ci.terminal.commands import cli
-from tests.ci.verdicts.reports.reading import cases, read_junit, read_sarif
+from tests.ci.verdicts.reports.reading import LIGHT, cases, read_junit, read_sarif
 from tests.shared.commands import kraftcheck, start
 
 REPORTS = ("--junit", "out.xml", "--sarif", "out.sarif", "--json", "out.json")
@@ -18,20 +18,7 @@ MODULES = {
     "broken": "def (:\n",
     "ends": "raise SystemExit(0)\n",
     "vanishes": "import os\nos._exit(0)\n",
-    "raises": """
-import kraftcheck as kc
-from attrs import frozen
-
-@frozen
-class Lamp:
-    colour: kc.Word
-
-LAMP = kc.System(
-    name="lamp", summary="A lamp.", layout=Lamp(kc.ints(0, 1)), initial=[Lamp(0)],
-    actions=[kc.Action("stay", lambda s: s)],
-    properties=[kc.always("dark", "it is dark", lambda s: s.color == 0)],
-)
-""",
+    "raises": LIGHT % 'kc.always("dark", "it is dark", lambda s: s.color == 0)',
 }
 
 
@@ -60,10 +47,10 @@ def green(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("explore", "lost.py:LAMP"), "nothing_of_this_name"),
         (("explore", "broken.py:LAMP"), "broken.py"),
         (("explore", "ends.py:LAMP"), "SystemExit"),
-        (("explore", "raises.py:LAMP"), "raises.py:12: property dark raised AttributeError"),
+        (("explore", "raises.py:LIGHT"), "raises.py:12: property dark raised AttributeError"),
         (("explore", "tests.toys:CLOCK", "--scope", "none"), "no scope 'none'"),
-        (("simulate", "raises.py:LAMP"), "raises.py:12: property dark raised AttributeError"),
-        (("prove", "raises.py:LAMP"), "raises.py:12: property dark stays raised AttributeError"),
+        (("simulate", "raises.py:LIGHT"), "raises.py:12: property dark raised AttributeError"),
+        (("prove", "raises.py:LIGHT"), "raises.py:12: property dark stays raised AttributeError"),
         (("branch", "none"), "none"),
     ],
     ids=str,

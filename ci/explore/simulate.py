@@ -60,7 +60,7 @@ def _start_run(path: Path, chosen: Subject, traced: Program) -> PackedRun:
     try:
         recipe = itf.recipe(document)
         if recipe.system != chosen.name:
-            raise Refusal(f"{path}: a trace of {recipe.system}, not of {chosen.name}")
+            raise Refusal(f"{path}: a trace of {recipe.system}, not of {chosen.name}; name that system")
         initial, instances = itf.instances(recipe, traced)
         first, steps = run(traced, initial, instances)
     except (itf.TraceError, EngineDisagreement) as error:

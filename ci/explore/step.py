@@ -209,7 +209,9 @@ def loaded(stepper: Stepper, session: Session, path: Path) -> Session:
     """
     other, recipe = load(path, stepper.chosen.name)
     if other.title() != stepper.chosen.title():
-        raise Refusal(f"{path}: a trace of {other.title()}, and this is {stepper.chosen.title()}")
+        raise Refusal(
+            f"{path}: a trace of {other.title()}, and this is {stepper.chosen.title()}; begin with the former"
+        )
     try:
         return Session.of_recipe(session.program, recipe)
     except (StepRefused, itf.TraceError) as error:

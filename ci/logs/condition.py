@@ -182,7 +182,7 @@ class Condition:
         }  # fmt: skip
 
     def lacks(self, key: PartitionKey, leader: int) -> dict[str, Any] | None:
-        """What a partition without leader may lack with this one, as `_loss`; None for one that has all of it."""
+        """The records that a partition may lack under this leader, as `_loss`; None where it has all."""
         holds = leader in self.recovery.state(self.recovery.now[key]).holders
         return None if holds else self._loss(key, leader)
 

@@ -46,7 +46,7 @@ class ClusterEnd:
         return self.history.voters or frozenset(self.state.controller.controllers)
 
     def doubts(self) -> Iterator[str]:
-        """What a reader must know of the log before what follows from it is believed."""
+        """The doubts about a log that a reader must know before he believes the rest."""
         summary = self.summary
         yield from (note for note in summary.notes if note.startswith(("WARNING", WRITER)))
         if summary.described == IN_PART and self.rules.endswith(_OWN_MIN_ISR):

@@ -56,7 +56,7 @@ class Line:
         return tuple(variant_name(name) for name in CHOICES if len({rules.value(name) for rules in sets}) > 1)
 
     def notes(self) -> list[str]:
-        """What a reader must know of the choice; empty where the log leaves none."""
+        """The notes on the choice of a release; empty where the log leaves none."""
         taken = self.releases[-1]
         if self.level is not None and self.level < NEWEST_LEVELS[OLDEST]:
             return [self._older()]

@@ -75,7 +75,7 @@ class RequestWords:
             if not equals and kind == "alter-configs":
                 raise Refusal(f"{word!r} is no KEY=VALUE; {kind} takes {form}")
             if name in values:
-                raise Refusal(f"{name} is given twice")
+                raise Refusal(f"{name} is given twice; give it once")
             values[name] = value
         return cls(kind, target, values)
 

@@ -168,7 +168,7 @@ class MutantRow:
 
     @property
     def judged(self) -> tuple[str, str]:
-        """What it means that nothing kills the mutant, and why."""
+        """The judgement of a mutant that nothing kills, and why."""
         return self.judgement or (OPEN, "")
 
     def properties(self) -> tuple[str, ...]:

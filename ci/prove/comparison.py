@@ -62,7 +62,7 @@ class Few:
         return "\n".join(lines)
 
     def terms(self, name: str, value: Definition) -> Iterator[tuple[str, str]]:
-        """What an effect makes of a field at each place, by the field and the place."""
+        """The terms that an effect gives a field at each place, by the field and the place."""
         for row in itertools.product(*[range(self._most())] * len(value.given)):
             yield _at(name, row), printed(_where(value.given, row, self._expanded(value.body)), {})
 

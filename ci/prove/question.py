@@ -138,7 +138,7 @@ def not_judged_lines(subject: Subject, judged_: Theory, only: Sequence[str]) -> 
 
 
 def assurance_line(proof: Proof, solver: str, second: str | None) -> str:
-    """Who answered the queries of a proof, and which bounds it rests on."""
+    """The solvers that answered the queries of a proof, and the bounds that it rests on."""
     capped = [path for path in proof.bounded() if path not in proof.faults()]
     return assurance.of_proof(version(solver), second, proof.faults(), capped)
 

@@ -64,7 +64,8 @@ class Shard:
     def check(self, count: int) -> None:
         """Refuse so few parts that some shard would have none, since it would ask nothing."""
         if count < self.of:
-            raise Refusal(f"--shard {self}: there are {count} parts, so some shards are empty; take a smaller N")
+            few = f"there {'is 1 part' if count == 1 else f'are {count} parts'}"
+            raise Refusal(f"--shard {self}: {few}, so some shards would ask nothing; take N up to {count}")
 
     def of_parts(self, parts: Sequence[Part]) -> list[Part]:
         """Its parts: every N-th one; raises Refusal as `check` does."""
@@ -76,12 +77,12 @@ class Shard:
 
     @property
     def words(self) -> str:
-        """What a report begins its last line with; nothing for the whole."""
+        """The beginning of a report's last line; empty for the whole."""
         return "" if self == WHOLE else f"shard {self}: "
 
     @property
     def told(self) -> dict[str, str]:
-        """What a document says of it, so that nobody takes a part for the whole; nothing for the whole."""
+        """The key of a document by which nobody takes a part for the whole; none for the whole."""
         return {} if self == WHOLE else {"shard": str(self)}
 
 

@@ -80,7 +80,7 @@ class JudgedRun:
         return change + self.subject.again(id_, self.engine, self.options)
 
     def title(self) -> str:
-        """What no other run is called: its name, or system, scope, other bounds, rules and engine."""
+        """The title that no other run has: its name, or system, scope, other bounds, rules and engine."""
         setting, preset = self.subject.setting, self.subject.system.scopes.get(self.subject.setting.scope, {})
         bounds = [f"{key}={spelled(value)}" for key, value in setting.bounds.items() if preset.get(key) != value]
         words = [self.subject.name, setting.scope, *bounds, self.subject.rules or "", self.engine]

@@ -163,7 +163,7 @@ def _is_called_alike(by: Replacement, function: FunctionType) -> bool:
 
 
 def replacements(overrides: tuple[Override, ...]) -> Mapping[str, Replacement]:
-    """What is called instead, by the key of the rule."""
+    """The replacements, by the key of the rule."""
     return {one.key: one for one in map(_Called, overrides)}
 
 
@@ -276,5 +276,5 @@ def _looking(*args: Any, **kwargs: Any) -> Any:
 
 
 def answer(key: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What a rule says: that of the replacement that is in force, or its own."""
+    """The answer of a rule: of the replacement that is in force, or its own."""
     return (_IN_FORCE.get().rules.get(key) or _ORIGINALS[key])(*args, **kwargs)

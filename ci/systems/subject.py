@@ -106,13 +106,13 @@ def parse_words(words: Sequence[str], options: Sequence[str]) -> CommandWords:
         if not equals:
             value = rest.pop(0) if rest and not rest[0].startswith("--") else ""
         if name in flags:
-            raise Refusal(f"--{name} is given twice")
+            raise Refusal(f"--{name} is given twice; give it once")
         flags[name] = value
     if not systems:
         unknown = [f"--{name}" for name, value in flags.items() if value and not value.lstrip("-").isdigit()]
         if unknown:
             raise Refusal(f"unknown option {unknown[0]}; {nearest(unknown[0], options, EXPLORE_OPTIONS)}")
-        raise Refusal("missing argument SYSTEM")
+        raise Refusal("missing argument SYSTEM; kraftcheck list names them, your own is file.py:NAME")
     if len(systems) > 1:
         raise Refusal(f"one SYSTEM at a time; {', '.join(map(repr, systems[1:]))} is too much")
     return CommandWords(systems[0], flags)

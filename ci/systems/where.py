@@ -76,7 +76,7 @@ def _shown(one: Statement) -> Iterator[RefutedProperty]:
 
 
 def as_rows(one: Statement) -> list[dict[str, object]]:
-    """What shows a row, for programs."""
+    """The evidence of a row, for programs."""
     return [
         {"property": pair.claim, "variant": pair.seen.variant, "scope": pair.seen.scope,
          "bounds": dict(pair.seen.bounds), "base": pair.seen.base, "length": pair.length, "rules": list(pair.rules)}

@@ -188,7 +188,7 @@ class Commands(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What `--help` says of each command, without importing any."""
+        """The summaries of `--help`, without importing any command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 

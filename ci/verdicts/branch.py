@@ -107,7 +107,7 @@ class _Asking:
     seed: int
 
     def rounds(self, rules: RuleSet) -> Iterator[tuple[FullAnswer, list[str]]]:
-        """What is asked, with its lines, in the order of its cost; no round begins once the time is over.
+        """The questions with their lines, in the order of cost; no round begins once the time is over.
 
         What is known of a round that was not asked whole when it was over is the last.
         """
@@ -119,7 +119,7 @@ class _Asking:
                     yield FullAnswer(0, 0, []), [str(reason)]
 
     def whole(self, name: str) -> FullAnswer | None:
-        """What all rounds say of a rule set, up to the first that differs; None where the time was over before."""
+        """The answer of all rounds to a rule set, up to the first that differs; None where the time was over before."""
         cases, rounds = 0, 0
         for answer, _ in self.rounds(parse(name)):
             cases, rounds = cases + answer.cases, rounds + (not passed())
@@ -248,7 +248,7 @@ class _Outcome:
         return *self.left, *map(_scope_text, self.unexplored)
 
     def following(self, build: Build, base: str) -> Iterator[str]:
-        """What is left to explore, and the commands that do; nothing where all is."""
+        """The systems left to explore, and the commands that explore them; nothing where none is."""
         if self.naming is None:
             return
         if self.naming.name is None:

@@ -238,7 +238,7 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
     filters = (systems, scopes, rules)
     rows = [r for r in rows_named(systems, scopes) if all(not n or r[i] in n for i, n in enumerate(filters))]
     if not rows:
-        raise Refusal("no row has expected verdicts for this system, scope and rule set together")
+        raise Refusal("no row has expected verdicts for this system, scope and rule set together; leave one out")
     return rows
 
 

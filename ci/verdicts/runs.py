@@ -130,7 +130,7 @@ def _ids(prepared: PreparedRun) -> list[str]:
     kinds = {claim.id: claim.kind for claim in chosen.system.properties(chosen.setting)}
     for id_ in one.properties:
         if kinds.get(id_, DEADLOCK) not in WALKED:
-            raise Refusal(f"random walks do not judge {id_}, which is of the kind {kinds[id_]}")
+            raise Refusal(f"random walks do not judge {id_}, which is of the kind {kinds[id_]}; ask explore")
     return [id_ for id_ in every_id(chosen) if kinds.get(id_, DEADLOCK) in WALKED]
 
 
@@ -263,7 +263,7 @@ def _chosen(table: RunTable, wanted: CheckOptions) -> list[int]:
                 raise Refusal(f"{table.path}: no run has the {noun} {name!r}; {nearest(name, every)}")
         numbers = [number for number in numbers if not names or offered[number] & set(names)]
     if not numbers:
-        raise Refusal(f"{table.path}: no run has this system, scope and rule set together")
+        raise Refusal(f"{table.path}: no run has this system, scope and rule set together; leave one out")
     return numbers
 
 

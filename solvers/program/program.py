@@ -60,7 +60,7 @@ class LivenessClaims:
         return (*about, *(constraint.excused for constraint in self.constraints))
 
     def described(self) -> str:
-        """What is fair and what depends on it, as text: equal for claims about the same behaviours."""
+        """The fairness of a system and the claims that depend on it, as text: equal for the same behaviours."""
         fair = [(one.steps.name, one.instances) for one in self.constraints]
         return f"{fair} {[(one.claim.kind, one.claim.id, one.constraints) for one in self.claims]}"
 

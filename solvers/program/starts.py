@@ -295,13 +295,13 @@ NO_STATE = "initial gave no state"
 
 
 def none_described(at: Setting | None) -> str:
-    """What is said of a description that no state satisfies: with other bounds some may."""
+    """The words on a description that no state satisfies: with other bounds some may."""
     with_bounds = f" with {at.text()}" if at is not None and at.bounds else ""
     return f"initial describes no state{with_bounds}: no values of the declared fields satisfy it"
 
 
 def given_states(system: System, setting: Setting) -> list[Any]:
-    """What a system says of its initial states: a list of them, or a single description."""
+    """The initial states of a system: a list of them, or a single description."""
     given: Any = ask("initial", lambda: system.initial(setting.for_initial()))
     if callable(given) or (is_record(given) and not isinstance(given, Described)):
         mend = "[kc.all_where(it)]" if callable(given) else "a list of it: [...]"
@@ -318,7 +318,7 @@ def description(states: Sequence[Any]) -> Described | None:
 
 
 def described_truths(truths: Truths, states: Sequence[Any], state: Any) -> dict[str, Term]:
-    """What is described of initial states, as named truths; nothing where they are listed."""
+    """The description of initial states, as named truths; none where they are listed."""
     rule = description(states)
     parts = {} if rule is None else truths.answer("initial", lambda: rule.holds(state))
     return {name: truths.truth(f"initial {name}", part) for name, part in parts.items()}

@@ -151,7 +151,7 @@ def constrained(system: System) -> System:
 
 
 def outside_text(outside: int) -> str:
-    """That states were not followed, of so many outside the constraint."""
+    """The words on states outside the constraint that were not followed."""
     states = "1 state is" if outside == 1 else f"{outside:,} states are"
     return f"{states} outside within=: judged, and not followed"
 

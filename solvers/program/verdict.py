@@ -190,7 +190,7 @@ T = TypeVar("T")
 
 
 def start_parts(claim: Property, state: Any) -> dict[str, Truth]:
-    """What a property claims of an initial state, by name; nothing where it claims nothing."""
+    """The claims of a property about an initial state, by name; none where it has none."""
     return {} if claim.initially is None else conjuncts(claim.initially(state), "initially")
 
 
@@ -214,7 +214,7 @@ class Truths:
         return self._given.unchanged_by(what, given, lambda: ask_twice(what, question, rule, anew), rule)
 
     def outcome(self, action: Action, state: Any, arguments: Mapping[str, Any]) -> Outcome:
-        """What a step of an action gives."""
+        """The outcome of a step of an action."""
         again = self.anew.get(action.name, action)
         return self.answer(
             f"action {action.name}, effect", lambda: action.outcome(state, arguments), action.effect,
@@ -252,7 +252,7 @@ class Truths:
         return truth, self.graph.lift(says)
 
     def start(self, claim: Property, state: Any) -> Term:
-        """What a property claims of initial states."""
+        """The claim of a property about initial states."""
         return self._conjunction(f"property {claim.id}, initially", lambda: start_parts(claim, state), claim.predicate,
                                  state)  # fmt: skip
 

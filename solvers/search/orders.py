@@ -248,7 +248,7 @@ class OrdersError(ValueError):
 
 @frozen
 class Footprint:
-    """What an instance reads and writes: bits by the index of a variable of the state."""
+    """The reads and writes of an instance: bits by the index of a variable of the state."""
 
     reads: Bits
     writes: Bits
@@ -302,7 +302,7 @@ class _Tables:
         return Orders(self.made.state, tuple(conjuncts.values()), guards, dependent, enabling, visible=visible)
 
     def footprint(self, one: Instance) -> Footprint:
-        """What an instance reads and writes."""
+        """The reads and writes of an instance."""
         slots, writes = self.program.layout.slots, dict[int, int]()
         wanted = [(term, ALL) for term in (*one.guard, *one.steps)]
         for place, (before, after) in enumerate(zip(self.made.state, one.after, strict=True)):
@@ -342,13 +342,13 @@ class _InstanceBits:
 
 @frozen
 class OrdersFound:
-    """What was left out."""
+    """The steps that were left out."""
 
     reduced: int  # states of which some successors were not followed
     left_out: int  # successors that were not followed
 
     def text(self) -> str:
-        """What was left out, in a line of a report."""
+        """The steps that were left out, in a line of a report."""
         if not self.reduced:
             return "orders: in no state were steps independent enough to leave one out"
         states = "1 state" if self.reduced == 1 else f"{self.reduced:,} states"
@@ -362,7 +362,7 @@ class OrdersFound:
 
 @define
 class OrderBlocks:
-    """What the threads of a search share, and what each has of its own."""
+    """The memory that the threads of a search share, and that of each."""
 
     orders: Orders
     threads: int
@@ -394,5 +394,5 @@ class OrderBlocks:
         return address(self.blocks[thread])
 
     def found(self) -> OrdersFound:
-        """What all threads left out."""
+        """The steps that all threads left out."""
         return OrdersFound(int(self.blocks[:, REDUCED].sum()), int(self.blocks[:, LEFT_OUT].sum()))

@@ -95,7 +95,7 @@ class Proof:
         return list(dict.fromkeys(path for answer in self.of(DOMAINS[0]) for path in answer.fields))
 
     def faults(self) -> list[str]:
-        """Those fields of `bounded` whose bound is not declared to be meant."""
+        """The fields of `bounded` whose bound is not declared to be meant."""
         return list(dict.fromkeys(path for answer in self.of(DOMAINS[0]) for path in answer.faults))
 
 
@@ -132,7 +132,7 @@ _BEGUN: dict[str, ProofWorker] = {}  # the worker of this process, by the proof:
 
 @frozen
 class WorkerPlan:
-    """What another process makes its worker of, when it is first asked."""
+    """The plan by which another process makes its worker, when it is first asked."""
 
     proof: str  # another for each proof
     meaning: str  # of the theory of the process that asks

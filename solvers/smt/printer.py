@@ -53,7 +53,7 @@ class Printer:
         yield from (f"(assert (! {self.reference(root)} :named {symbol(name)}))" for name, root in named.items())
 
     def reference(self, root: Any) -> str:
-        """What stands for a term in others; `lines` has those that it needs."""
+        """The name of a term in others; `lines` has the definitions that it needs."""
         return self._nodes[root.get_id()].reference
 
     def lines(self, roots: Sequence[Any]) -> Iterator[str]:

@@ -110,7 +110,7 @@ class Questions:
         self._kinds = {kind.action.name: kind for kind in subject.program.kinds}
 
     def premises(self, action: str, assumed: Sequence[str], within: bool = True) -> Premises:
-        """What may be assumed of a state, the step of an action, and (`within`) that the step stays in the layout.
+        """The premises on a state, on the step of an action, and (`within`) that the step stays in the layout.
 
         Args:
             action: its name; INITIATION for initial states.
@@ -131,7 +131,7 @@ class Questions:
         return Premises(truths, tuple(map(read.expression, names)), names, len(program.state), terms)
 
     def of_state(self, assumed: Sequence[str]) -> Premises:
-        """What may be assumed of the state after any step, where some invariants hold after it."""
+        """The premises on the state after any step, where some invariants hold after it."""
         read, program, state_truths = self.read, self.subject.program, self.subject.state_truths()
         symbols = tuple(map(read.expression, program.state))
         terms = {AFTER + name: state_truths[name] for name in assumed}

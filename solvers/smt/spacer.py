@@ -39,12 +39,12 @@ def capped(program: Program) -> list[str]:
 
 
 def cap_text(path: str) -> str:
-    """That steps beyond the cap of a field are left out."""
+    """The words on steps beyond the cap of a field, which are left out."""
     return f"steps beyond the bound on {path} are left out"
 
 
 def leaves_text(paths: Sequence[str], where: str = "") -> str:
-    """That fields may leave their domain, where, and what mends it."""
+    """The words on fields that may leave their domain: where, and the mend."""
     place = f" {where}" if where else ""
     return "; ".join(f"{path} may leave its domain{place}: widen it, or declare its cap" for path in paths)
 

@@ -71,7 +71,7 @@ SAMPLES = 12  # scattered states on which an instance and its likely image are c
 
 @frozen
 class SymmetryProof:
-    """What it took to prove the symmetries of a program."""
+    """The proof of the symmetries of a program, and its cost."""
 
     obligations: int  # statements proven
     asked: int  # how many of them Z3 was asked; the others folded to the same terms

@@ -261,7 +261,7 @@ class SearchEvidence:
         )  # fmt: skip
 
     def extent(self) -> str:
-        """What was searched, for a claim of which nothing was reached."""
+        """The extent of the search, for a claim without a reached case."""
         if not self.searches:
             return self.reason
         return "; ".join(one.cut or f"{sized(one)} have none" for one in self.searches)
@@ -295,7 +295,7 @@ def sized(one: Exploration) -> str:
 
 
 def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemma: bool = False) -> Verdict | None:
-    """What a proven claim is that no run shows a case of: vacuous where none can, else unknown; None where a run does.
+    """The verdict on a proven claim of which no run shows a case: vacuous, unknown where one may; None where one does.
 
     That a premise is consistent with what is proven does not say that a run reaches it, so no solver is asked.
 

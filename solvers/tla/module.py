@@ -409,7 +409,7 @@ class Writer:
         return "vars = vars /\\ " if term.op == "const" else ""
 
     def properties(self) -> Iterator[str]:
-        """What finally happens, invariants, claims about steps, goals, and that only quiescent states end."""
+        """The properties: liveness, invariants, claims about steps, goals, and that only quiescent states end."""
         for one in self.live:
             yield from self._of_behaviours(one)
         for claim, term in zip(self.program.always, self.program.always_terms, strict=True):
@@ -458,7 +458,7 @@ class Writer:
         yield ""
 
     def configuration(self) -> str:
-        """What TLC checks: invariants and claims about steps; goals are left to the reader."""
+        """The configuration of TLC: invariants and claims about steps; goals are left to the reader."""
         invariants = [self.ids[claim.id] for claim in self.program.always] + [self.deadlock]
         begins = ["SPECIFICATION Spec"] if self.live else ["INIT Init", "NEXT Next"]
         lines = [*begins, "CHECK_DEADLOCK FALSE", *(f"INVARIANT {name}" for name in invariants)]

@@ -246,7 +246,7 @@ class _Readable(Writer):
         yield from [""] * bool(members)
 
     def definitions(self) -> Iterator[str]:
-        """What several actions and properties read of a state, defined once."""
+        """The terms that several actions and properties read of a state, defined once."""
         variables, shared, depth = {term.index for term in self.program.state}, Counter[int](), dict[int, int]()
         for roots in self._scopes():
             shared.update(term.index for term in closure(roots))

@@ -29,14 +29,14 @@ def cycle_begin(trace: Trace, number: int) -> list[str]:
 
 
 def cycle_lines(trace: Trace, loop: Loop) -> list[str]:
-    """What is repeated for ever at the end of a lasso, and why that is fair."""
+    """The steps that a lasso repeats for ever, and why they are fair."""
     repeated = repeated_text(loop.start, len(trace.steps))
     lines = [f"     breaks: {trace.claim}", f"{INDENT}for ever: {repeated}"]
     return lines + [f"{INDENT}fair: {text}" for text in fairness_texts(loop)]
 
 
 def repeated_text(start: int, last: int) -> str:
-    """What is repeated for ever where the last state is the one of a number, which may be its own.
+    """The steps that are repeated for ever where the last state is the one of a number, which may be its own.
 
     >>> repeated_text(1, 4), repeated_text(3, 4), repeated_text(4, 4)
     ('steps 2 to 4 again, for state 4 is state 1', 'step 4 again, for state 4 is state 3', 'nothing happens any more')

@@ -209,7 +209,7 @@ def opened_run(place: Path, system: str | None) -> Opened:
 def _subject_of(path: Path, report: Any, system: str | None) -> Subject:
     """The subject that a report names; the keys are those of `explore --json`."""
     if not isinstance(report, dict) or report.get("command") != "explore":
-        raise Refusal(f"{path}: no report of explore")
+        raise Refusal(f"{path}: no report of explore; give the folder of explore --out, or its --json")
     name, scope, bounds, rules = (report.get(key) for key in ("system", "scope", "bounds", "rules"))
     fits = isinstance(name, str) and isinstance(scope, str) and isinstance(rules, str | None)
     if not fits or not isinstance(bounds, dict) or not all(type(value) is int for value in bounds.values()):

@@ -277,7 +277,7 @@ class ToolsReport:
         return topics is None or topic in topics or any(re.escape(one) != one for one in topics)
 
     def quiet(self, live: Set[int], fenced: Set[int], late: Mapping[int, str]) -> Iterator[str]:
-        """Who does not do what its place in the cluster wants, so that the rest may be an old picture.
+        """The nodes that are silent in their place in the cluster, so that the rest may be an old picture.
 
         Args:
             live, fenced: the brokers that partitions show to be so.

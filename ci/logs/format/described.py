@@ -120,7 +120,7 @@ class Shown:
     odd: dict[str, list[str]] = field(factory=dict)  # what columns that are not read tell
 
     def quiet(self) -> Iterator[str]:
-        """Who does not do what its place in the cluster wants, so that the rest may be an old picture."""
+        """The nodes that are silent in their place in the cluster, so that the rest may be an old picture."""
         yield from self.beside.quiet(self.live & {*self.brokers()}, self._fenced, self.late)
         if self.beside.supported and level_of(self.beside.supported) is None:
             yield f"metadata version {self.beside.supported} is not known, and its rules neither"
@@ -258,7 +258,7 @@ def _mark(word: str) -> tuple[str, int, dict[str, Any]]:
 
 
 def shown(lines: Sequence[str], name: str, problem: Problem, asked: Mapping[str, Set[str]]) -> Shown:
-    """What the lines of a text show.
+    """The facts that the lines of a text show.
 
     Args:
         problem: called for every line that cannot be read.

@@ -190,7 +190,7 @@ def read_frame(data: bytes) -> tuple[int, int, Bytes]:
 
 
 def unknown_kind(name: str, version: int) -> str:
-    """What a record is called whose kind or version is not known; empty where both are.
+    """The name of a record of an unknown kind or version; empty where both are known.
 
     Raises:
         WireError: for an unknown version of a kind that the model reads.

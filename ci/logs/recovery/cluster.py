@@ -99,7 +99,7 @@ class RealCluster:
         return [place for place, leader in leaders if self.seated(self.controller, place) == leader]
 
     def table(self, findings: Sequence[PartitionReport]) -> Table:
-        """What is known of each replica of each partition."""
+        """The known facts on each replica of each partition."""
         numbers = (Column("last epoch", to_right=True), Column("log end", to_right=True))
         table = Table((Column("partition"), Column("replica"), Column("broker"), *numbers, Column()))
         for finding in findings:
@@ -158,7 +158,7 @@ class RealCluster:
                 yield f"  Topic: {place[0]}  Partition: {place[1]}  Leader: {leader}  {'  '.join(told)}"
 
     def advice(self, finding: PartitionReport) -> Iterator[str]:
-        """What electing the chosen replica costs, and how Kafka's own tool comes to elect it."""
+        """The cost of electing the chosen replica, and the way for Kafka's own tool to elect it."""
         place, chosen = finding.place, finding.chosen
         ways = self.rows[place]["leads_again"]
         for one in ways:
@@ -195,7 +195,7 @@ class RealCluster:
         return f"its leader {leader} {fault}, and this election replaces no leader: {mend}"
 
     def loss(self, place: TopicPartition, leader: int) -> str:
-        """What a partition lacks with a leader, in words; empty where nothing need be lost."""
+        """The loss of a partition under a leader, in words; empty where there need be none."""
         topic_id = self.controller.topic_id(place[0])
         lacks = None if topic_id is None else self.condition.lacks((topic_id, place[1]), leader)
         return "" if lacks is None else f", without {lost_text(lacks)}"
@@ -225,7 +225,7 @@ class RealCluster:
             return self.controller
 
     def seated(self, controller: Controller, place: TopicPartition) -> int:
-        """Whom an unclean election would seat, NO_LEADER for nobody."""
+        """The replica that an unclean election would seat; NO_LEADER for none."""
         try:
             after = commit(controller, elect_leaders(controller, UNCLEAN, (place,), self.rules), self.rules)
         except (RequestError, Resignation):

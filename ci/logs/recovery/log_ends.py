@@ -56,7 +56,7 @@ class LogEnds:
 
 
 def read_log_ends(places: Sequence[str]) -> LogEnds:
-    """What files tell; `BROKER=FILE` where the file does not name the broker.
+    """The log ends in files; `BROKER=FILE` where the file does not name the broker.
 
     Raises:
         Refusal: in one line, for a file of another form.

@@ -117,7 +117,7 @@ def _blamed(
 
 
 def value_in(model: z3.ModelRef, read: Z3Reader) -> Value:
-    """What a model says of words and truths."""
+    """The values of words and truths in a model."""
 
     def value(term: Term) -> int:
         found = model.eval(read.expression(term), model_completion=True)

@@ -178,7 +178,7 @@ def test_out_has_a_folder_for_each_row(tmp_path: Path) -> None:
 def test_rows_that_do_not_exist_together_are_refused() -> None:
     """Names that are known, but in no row together, are refused rather than checked as nothing."""
     refusal = checked(("broker-ids", "tiny", "kafka-3.9")).refusal()
-    assert refusal == "no row has expected verdicts for this system, scope and rule set together"
+    assert refusal == "no row has expected verdicts for this system, scope and rule set together; leave one out"
 
 
 @pytest.mark.parametrize("skipped", [0, 2])

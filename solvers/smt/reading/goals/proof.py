@@ -40,7 +40,7 @@ FRAME_RESOURCES = 5_000_000  # what Z3 may do to prove that a word stays: it onl
 
 @frozen
 class Frame:
-    """What a step leaves as it is."""
+    """The words that a step leaves as they are."""
 
     facts: Sequence[Equal] = ()  # each word after the step, and the word before it that is equal
     core: frozenset[str] = frozenset()  # the premises that their proofs used
@@ -448,6 +448,6 @@ def _each_once(choices: Iterable[Premises]) -> list[Premises]:
 
 
 def guard_facts(terms: Mapping[str, Term]) -> list[Equal]:
-    """What is known of a step by its guards, among named premises."""
+    """The facts on a step by its guards, among named premises."""
     guards = (term for name, term in terms.items() if name.startswith(GUARD))
     return [fact for guard in guards for fact in consequences(guard, True)]

@@ -93,7 +93,7 @@ def joined(graph: Graph, op: str, truths: Iterable[Term]) -> Term:
 
 
 def flattened(truth: Term, op: str) -> list[Term]:
-    """What a nested conjunction or disjunction is made of."""
+    """The parts of a nested conjunction or disjunction."""
     return [part for arg in truth.args for part in flattened(arg, op)] if truth.op == op else [truth]
 
 
@@ -102,7 +102,7 @@ Equal = tuple[Term, Term]
 
 
 def consequences(truth: Term, holds: bool) -> list[Equal]:
-    """What follows at once from a truth that holds, or does not: itself, its conjuncts, and the value of a word."""
+    """The consequences of a truth that holds, or does not: itself, its conjuncts, and the value of a word."""
     if truth.op == "not":
         return consequences(truth.args[0], not holds)
     whole = [(truth, truth.graph.constant(holds))]

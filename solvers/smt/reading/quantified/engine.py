@@ -276,7 +276,7 @@ def _of_members(counted: CountedSet) -> list[Any]:
 
 @frozen
 class SizeAxioms:
-    """What is true of the sizes of two sets, or of three."""
+    """The axioms on the sizes of two sets, or of three."""
 
     numbers: tuple[int, ...]  # of the sets
     truths: tuple[Any, ...]  # in Z3

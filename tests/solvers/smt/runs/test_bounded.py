@@ -37,8 +37,9 @@ from tests.solvers.liveness.listed import listed
 from tests.solvers.liveness.naive import Puzzle, judge
 from tests.solvers.liveness.puzzles import draw_puzzle
 from tests.solvers.liveness.test_random_systems import fairness_of
-from tests.solvers.liveness.tla import SYSTEM, ewd840, peterson
+from tests.solvers.liveness.tla import SYSTEM, ewd840
 from tests.solvers.liveness.tla_messages import ALLOCATE, RETURN, RETURN_IF_SATISFIED, simple_allocator, token_ring
+from tests.solvers.liveness.tla_mutex import peterson
 from tests.solvers.liveness.toys import DOOR, LIFT, lamps
 from tests.solvers.smt.test_induction import Mute
 

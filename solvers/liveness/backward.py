@@ -125,7 +125,7 @@ class BackwardSearch:
         marks = self._own()
         kind: Any = np.dtype(f"u{next(size for size in (1, 2, 4) if count <= 8 * size)}").type
         reaches = (marks & every).astype(kind)
-        used = self._edges.nbytes + marks.nbytes + 3 * reaches.nbytes + len(marks)  # "leaves", watches, kept
+        used = self._edges.nbytes + marks.nbytes + 2 * reaches.nbytes + len(marks)  # "leaves", kept
         self.control.budget = max(0, self.control.budget - used)
         kinds = way.astype(np.uint8 if len(ways) <= 256 else np.uint16)
         sweeps = WaysBack(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, frozen
-
-from kraftcheck.solvers.liveness.graph import Listed, Truths
-from kraftcheck.solvers.machine_code.graph_kernels import UNGUIDED
 
 GROUP = 32  # constraints whose bits are swept together
 Bits = npt.NDArray[Any]  # one unsigned number for each state or class of edges
@@ -75,39 +72,3 @@ def groups_of(constraints: Sequence[Constraint], classes: Sequence[tuple[int, ..
         every = np.full(states, (1 << len(part)) - 1, dtype=kind)
         groups.append(Group(part, np.array(bits, dtype=kind), every))
     return tuple(groups)
-
-
-Guides: TypeAlias = npt.NDArray[np.uint32]  # for each state of a region the one that guides it, `UNGUIDED` for none
-GUIDE_BYTES = 4  # bytes of a guide
-
-
-def no_guides(count: int) -> Guides:
-    """The guides of so many states before the first round."""
-    return np.full(count, UNGUIDED, dtype=np.uint32)
-
-
-def guiding(guides: Guides, wanted: Truths, kind: npt.DTypeLike) -> Listed | None:
-    """The edges from the wanted states of a block to their guides, of the class without steps; None: there is none."""
-    chosen = wanted & (guides != UNGUIDED)
-    if not chosen.any():
-        return None
-    targets = guides[chosen]
-    return np.concatenate([[0], np.cumsum(chosen)]).astype(np.uint32), targets, np.zeros(len(targets), dtype=kind)
-
-
-def later(guides: Guides, kept: Truths, marks: Bits, full: int, states: slice) -> Truths:
-    """The states of a block whose guide a sweep from the last state to the first comes to later, and may yet fill."""
-    known = guides[states] != UNGUIDED
-    target = np.where(known, guides[states], 0)
-    found: Truths = known & (target < np.arange(states.start, states.stop)) & kept[target] & (marks[target] != full)
-    return found
-
-
-def renumbered(guides: Guides, kept: Truths) -> Guides:
-    """The guides of the states kept, by their new numbers; a state that is left out guides none."""
-    numbers = np.cumsum(kept, dtype=np.uint32) - np.uint32(1)
-    numbers[~kept] = UNGUIDED
-    found = guides[kept]
-    known = found != UNGUIDED
-    found[known] = numbers[found[known]]
-    return found

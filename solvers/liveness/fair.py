@@ -9,26 +9,23 @@ region those are kept, for all constraints at once, until nothing changes,
 From a state that is kept a behaviour visits what it can still reach of each constraint in turn; what it can reach no
 more it has no need of. Conversely what a fair behaviour visits infinitely often is never left out. A state has a bit
 for each constraint, and a sweep takes all bits backward along all edges; bits only rise, so the number of threads
-does not matter. A sweep passes over the states that have all bits already, and after the second one over those that
-no late rise concerns (`late_rises`). Edges for which there is no memory are computed again for the others alone, of
+does not matter. A sweep passes over the states that have all bits already; where marks still rise after some, they
+follow a list of edges, if it has room. Edges for which there is no memory are computed again for the others alone, of
 which as many as there is room for are kept for the next sweep; and a region is narrowed to what is left of it, until
 its edges find room.
 """
 
 from __future__ import annotations
 
-import itertools
-import operator
+import functools
 import threading
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import define, field
 
-from kraftcheck.solvers.liveness.constraints import Bits, Group, Guides, guiding, later, no_guides, renumbered
+from kraftcheck.solvers.liveness.constraints import Bits, Group
 from kraftcheck.solvers.liveness.graph import (
     Block,
     EdgeFile,
@@ -51,30 +48,6 @@ ARC_BYTES = 48  # bytes that an arc takes at most
 LEAST_ROOM = 256 << 20  # bytes that listed steps may take however little the search took, within the limit of memory
 
 
-@frozen
-class LateRises:
-    """The late rises of one sweep."""
-
-    edges: Edges
-    states: Sequence[int]  # for each part of the sweep with late rises the least state that rose, ascending
-    bits: Sequence[int]  # for each number of these parts the bits that all those states have together
-
-    @classmethod
-    def of(cls, edges: Edges, rises: Iterable[tuple[int, int]]) -> LateRises:
-        """Those of some parts of a sweep: the least state, and the bits of all, which are 0 where there were none."""
-        some = sorted(rise for rise in rises if rise[1])
-        bits = itertools.accumulate((bits for _, bits in some), operator.or_, initial=0)
-        return cls(edges, [state for state, _ in some], list(bits))
-
-    def gain(self, number: int) -> int:
-        """The bits that states of a block may get by them."""
-        blocks, levels = self.edges.blocks, self.edges.levels
-        last = (blocks[number + 1] if number + 1 < len(blocks) else self.edges.count) - 1
-        beyond = bisect_right(levels, last) + 1
-        deepest = levels[beyond] if beyond < len(levels) else self.edges.count
-        return self.bits[bisect_right(self.states, deepest - 1)]
-
-
 @define
 class Marking:
     """The marked states."""
@@ -86,130 +59,23 @@ class Marking:
     weak: int  # the bits that a state has that does not enable their steps
     full: int
     labels: Labels | None = None  # marks rise along edges between states of the same one alone; None: along all
-    guides: Guides | None = None  # of the states, which are followed, and noted for a next time; None: there are none
     flows: Bits | None = None  # for each class of edges the bits that rise along it; None: all
 
+    def lacking(self, states: slice) -> Truths:
+        """The states of a block that may get bits."""
+        found: Truths = self.kept[states] & (self.marks[states] != self.full)
+        return found
 
-@define
-class Closing:
-    """Sweeps that raise marks. In the first two each state is looked at that has not all bits."""
-
-    edges: Edges
-    kind: npt.DTypeLike  # the type of classes of edges
-    marking: Marking
-    listed: Callable[[int, int, Truths], Listed]  # the edges of wanted states of a block, by thread and number
-    # stored, waiting: edges that are kept, and those kept for these sweeps alone
-    stored: StoredEdges
-    waiting: StoredEdges
-    sweep: int = 0
-    arc_bytes: int = 0  # bytes of a list of edges
-    _late: LateRises = field(init=False)
-    _watch: Bits = field(init=False)
-    _raise: Callable[..., int] = field(init=False)
-    _rises: list[tuple[int, int]] = field(factory=list)
-    _put_off: bool = False
-
-    def __attrs_post_init__(self) -> None:
-        """Nothing was looked at."""
-        self._late, self._watch = LateRises.of(self.edges, ()), np.empty_like(self.marking.marks)
-        sizes = self.marking.marks.itemsize, np.dtype(self.kind).itemsize
-        self._raise = made(emit_raise, *sizes, int(self.marking.flows is not None)).function("raise", 7)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether another sweep is needed."""
-        return self.sweep == 0 or bool(self._late.states) or (self.sweep == 1 and self._put_off)
-
-    @property
-    def is_down(self) -> bool:
-        """Whether the sweep goes from the last state to the first, as the first one does, for edges mostly lead up."""
-        return self.sweep % 2 == 1
-
-    def begin(self) -> None:
-        """Begin a sweep."""
-        self.sweep += 1
-        self._rises = []
-        if self.sweep <= 2:
-            self._watch[:] = self.marking.full  # each state is looked at, up to those with all bits
-
-    def end(self) -> None:
-        """See what rose too late in the sweep."""
-        self._late = LateRises.of(self.edges, self._rises)
-
-    def follow_arcs(self, room: int, stopped: Callable[[], bool]) -> bool:
-        """Raise all marks that can rise along listed edges, each looked at once for each rise of its target.
-
-        After the first two sweeps marks rise only by those of other states. False: the edges take more bytes, or are
-        of too many classes.
-        """
-        if self.marking.flows is not None and len(self.marking.flows) > MOST_WAYS:
-            return False
-        marking, parts = self.marking, [np.empty((3, 0), dtype=np.uint32)]
-        for number in range(len(self.edges.blocks)):
-            states = states_of(self.edges, number)
-            wanted = marking.kept[states] & (marking.marks[states] != marking.full)
-            if stopped() or not wanted.any():
-                continue
-            edges = self.listed(0, number, wanted)
-            starts, targets, kinds = edges if marking.labels is None else alike(edges, marking.labels, states)
-            owners = np.repeat(np.arange(len(wanted), dtype=np.uint32), np.diff(starts))
-            chosen = wanted[owners] & marking.kept[targets]
-            parts.append(np.stack([owners[chosen] + np.uint32(states.start), targets[chosen], kinds[chosen]]))
-            self.arc_bytes += ARC_BYTES * int(np.count_nonzero(chosen))
-            if self.arc_bytes > room:
-                return False
-        sources, targets, kinds = np.concatenate(parts, axis=1)
-        ways, kinds = ([marking.full], np.zeros_like(kinds)) if marking.flows is None else (marking.flows, kinds)
-        HeldArcs.of(ways, marking.marks, (targets, sources, kinds)).close(stopped)
-        return True
-
-    def work(self, thread: int, number: int) -> None:
-        """Raise the marks of a block."""
-        states, late = states_of(self.edges, number), np.array([len(self.marking.marks), 0])
-        wanted, put_off = self._lacking(number, states), np.zeros(0, dtype=np.bool_)
-        guides = self.marking.guides
-        first = None if guides is None or self.sweep > 2 else guiding(guides[states], wanted, self.kind)
-        if guides is not None and first is not None:
-            self._look(first, states, late)
-            wanted = self._lacking(number, states)
-            put_off = wanted & later(guides, self.marking.kept, self.marking.marks, self.marking.full, states)
-            if self.sweep == 2 or 2 * np.count_nonzero(put_off) < np.count_nonzero(wanted):
-                put_off[:] = False  # few: it is better to keep the edges of all
-            self._put_off |= bool(put_off.any())
-            wanted &= ~put_off
-        if wanted.any():
-            edges = self.waiting.get(number) or self.listed(thread, number, wanted)
-            if self.marking.labels is not None:
-                edges = alike(edges, self.marking.labels, states)
-            self._look(edges, states, late)
-            if not put_off.any():
-                self._keep(number, edges, states)
-        self._rises.append((int(late[0]), int(late[1])))
-
-    def _lacking(self, number: int, states: slice) -> Truths:
-        """The states of a block that lack bits which they may get."""
-        looks = self.marking.full if self.sweep <= 2 else self._late.gain(number)
-        marks = self.marking.marks
-        lacking: Truths = self.marking.kept[states] & ((marks.dtype.type(looks) & ~marks[states]) != 0)
-        return lacking
-
-    def _look(self, edges: Listed, states: slice, late: npt.NDArray[np.int64]) -> None:
-        """Raise the marks of a block along some edges."""
-        marking = self.marking
-        arrays = (*edges, marking.steps, marking.marks, marking.kept, marking.enabled, self._watch)
-        others = (0 if array is None else address(array) for array in (marking.guides, marking.flows))
-        places = np.array([*(address(array) for array in arrays), *others])
-        first, count, down = states.start, states.stop - states.start, int(self.is_down)
-        self._raise(address(places), first, count, marking.weak, marking.full, down, address(late))
-
-    def _keep(self, number: int, edges: Listed, states: slice) -> None:
-        """Keep the edges of a block for the next sweep that were computed, of the states that lack bits."""
-        lacks = self.marking.kept[states] & (self.marking.marks[states] != self.marking.full)
-        if self.sweep <= 2 and not self.stored.complete and self.waiting.get(number) is None:
-            self.waiting.put(number, only(edges, lacks))
+    def rise(self, edges: Listed, states: slice, *, down: bool) -> int:
+        """Raise the marks of a block along its edges, those of its last state first if `down`; how many rose."""
+        kernel = made(emit_raise, self.marks.itemsize, edges[2].itemsize, int(self.flows is not None))
+        arrays = (*edges, self.steps, self.marks, self.kept, self.enabled)
+        places = np.array([*map(address, arrays), 0 if self.flows is None else address(self.flows)])
+        count, given = states.stop - states.start, (self.weak, self.full, int(down))
+        return kernel.function("raise", 6)(address(places), states.start, count, *given)
 
 
-MANY_SWEEPS = 12  # sweeps after which marks that still rise follow a list of edges: the graph is long and thin
+MANY_SWEEPS = 4  # sweeps after which marks that still rise follow a list of edges: the graph is long and thin
 
 
 TOLD = 128  # blocks of a sweep between two reports
@@ -230,7 +96,7 @@ class SweepControl:
     budget: int = 1 << 30  # bytes of memory for edges that are kept
     scratch: Path | None = None  # folder for a file of those that have no room there; None: they are computed again
     spare: int = LEAST_ROOM  # bytes for a list of edges that marks follow where many sweeps do not suffice
-    many: int = MANY_SWEEPS  # after so many sweeps of one kind marks follow that list; at least 2
+    many: int = MANY_SWEEPS  # after so many sweeps of one kind marks follow that list; at least 1
     sweeps: int = 0
     stored: int = 0  # most bytes of edges that were kept at once, with those that were lent
 
@@ -250,7 +116,6 @@ class Sweeps:
     _waiting: StoredEdges = field(init=False)
     _surveyed: Truths = field(init=False)
     _lent: int = 0
-    _guides: list[Guides] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         """Nothing is computed yet."""
@@ -270,20 +135,16 @@ class Sweeps:
         `most`: where all edges are kept, it ends after so many rounds, with more states, and is unfinished.
         """
         kept, removed, rounds = np.ones(self.edges.count, dtype=np.bool_), True, 0
-        self._guides = self._guides or [no_guides(self.edges.count) for _ in self.groups]
         while removed and kept.any():
             if rounds == most and self.keeps_all:
                 self.unfinished = True
                 break
             removed, rounds = False, rounds + 1
-            for group, guides in zip(self.groups, self._guides, strict=True):
-                removed |= _restrict(kept, self._satisfiable(group, kept, guides))
+            for group in self.groups:
+                removed |= _restrict(kept, self._satisfiable(group, kept))
             if removed and self._is_worth_narrowing(kept):
-                narrow = self._narrowed(kept)
-                self._guides.clear()
-                kept[kept] = narrow.fair()
+                kept[kept] = self._narrowed(kept).fair()
                 return kept
-        self._guides.clear()
         return kept
 
     def reaching(self, goal: Truths) -> Truths:
@@ -347,31 +208,69 @@ class Sweeps:
         groups = tuple(Group(group.constraints, group.steps, group.enabled[kept]) for group in self.groups)
         narrow = Sweeps(self.edges.narrowed(kept), self.kinds, groups, self.control)
         narrow.note_survey(self.cut[kept])
-        narrow._guides = [renumbered(guides, kept) for guides in self._guides]
         return narrow
 
-    def _satisfiable(self, group: Group, kept: Truths, guides: Guides) -> Truths:
+    def _satisfiable(self, group: Group, kept: Truths) -> Truths:
         """The states that can satisfy, for ever, the constraints of a group among the states kept."""
         kind = group.enabled.dtype.type
         strong, weak = kind(group.strong), kind(group.every & ~group.strong)
         marks = np.zeros(len(kept), dtype=kind)
-        self._close(Marking(marks, kept, group.enabled, group.steps, int(weak), full=group.every, guides=guides))
+        self._close(Marking(marks, kept, group.enabled, group.steps, int(weak), full=group.every))
         satisfiable: Truths = ((marks & weak) == weak) & (((marks | ~group.enabled) & strong) == strong)
         return satisfiable
 
     def _close(self, marking: Marking) -> None:
         """Raise the marks of the states kept until none can rise."""
-        self._waiting = StoredEdges(self._room)
-        closing = Closing(self.edges, self.kinds.dtype, marking, self._edges, self._stored, waiting=self._waiting)
-        while closing.goes_on:
-            if closing.sweep == self.control.many and closing.follow_arcs(self.control.spare, self.control.stop.is_set):
-                self.check_stop()
-                self._note_bytes(closing.arc_bytes)
-                break
-            closing.begin()
-            self._sweep(closing.work, down=closing.is_down)
-            closing.end()
+        self._waiting, sweep, rose = StoredEdges(self._room), 0, [True]
+        while rose and not (sweep == self.control.many and self._follow(marking)):
+            sweep, rose = sweep + 1, []
+            down = sweep % 2 == 1  # from the last state to the first, as most edges lead up; then from the first
+            self._sweep(functools.partial(self._raise, marking, down, rose), down=down)
         self._waiting.clear()
+
+    def _raise(self, marking: Marking, down: bool, rose: list[bool], thread: int, number: int) -> None:
+        """Raise the marks of a block, and keep the edges that the next sweep may need where there is room."""
+        states = states_of(self.edges, number)
+        wanted = marking.lacking(states)
+        if not wanted.any():
+            return
+        waits = self._waiting.get(number)
+        edges = waits or self._edges(thread, number, wanted)
+        if marking.labels is not None:
+            edges = alike(edges, marking.labels, states)
+        if marking.rise(edges, states, down=down):
+            rose.append(True)
+        if waits is None and not self._stored.complete:
+            self._waiting.put(number, only(edges, marking.lacking(states)))
+
+    def _follow(self, marking: Marking) -> bool:
+        """Raise all marks that can rise along listed edges, each looked at once for each rise of its target.
+
+        After a sweep marks rise only by those of other states. False: the edges take more bytes, or are of too many
+        classes.
+        """
+        if marking.flows is not None and len(marking.flows) > MOST_WAYS:
+            return False
+        parts, size = [np.empty((3, 0), dtype=np.uint32)], 0
+        for number in range(len(self.edges.blocks)):
+            states = states_of(self.edges, number)
+            wanted = marking.lacking(states)
+            if not wanted.any():
+                continue
+            edges = self.listed(number, wanted)
+            starts, targets, kinds = edges if marking.labels is None else alike(edges, marking.labels, states)
+            owners = np.repeat(np.arange(len(wanted), dtype=np.uint32), np.diff(starts))
+            chosen = wanted[owners] & marking.kept[targets]
+            parts.append(np.stack([owners[chosen] + np.uint32(states.start), targets[chosen], kinds[chosen]]))
+            size += ARC_BYTES * int(np.count_nonzero(chosen))
+            if size > self.control.spare:
+                return False
+        sources, targets, kinds = np.concatenate(parts, axis=1)
+        ways, kinds = ([marking.full], np.zeros_like(kinds)) if marking.flows is None else (marking.flows, kinds)
+        HeldArcs.of(ways, marking.marks, (targets, sources, kinds)).close(self.control.stop.is_set)
+        self.check_stop()
+        self._note_bytes(size)
+        return True
 
     def _edges(self, thread: int, number: int, wanted: Truths) -> Listed:
         """The edges of a block's wanted states within the region: places, targets, classes."""

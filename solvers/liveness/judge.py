@@ -11,7 +11,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from kraftcheck.solvers.liveness.behaviours import Behaviours, BehavioursAnswer, Lasso, Question
-from kraftcheck.solvers.liveness.constraints import GROUP, GUIDE_BYTES, TO_VISIT, Constraint, classes_of, groups_of
+from kraftcheck.solvers.liveness.constraints import GROUP, TO_VISIT, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import LEAST_ROOM, StoppedError, SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import ExploredSpace, Region, Space, Truths
 from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE, kind_bit, truth_words
@@ -123,8 +123,7 @@ class ClaimSearch:
         constraints = constraints_of(self.program, self.number)
         kinds, classes = classes_of(constraints)
         groups = groups_of(constraints, classes, edges.count)
-        each = 2 + 3 * sum(group.enabled.itemsize for group in groups)  # marks, watches, what is enabled, kept, waiting
-        each += GUIDE_BYTES * len(groups)
+        each = 2 + 2 * sum(group.enabled.itemsize for group in groups)  # marks, what is enabled, kept, waiting
         own = edges.nbytes + edges.count * each + region.nbytes
         self.control.budget, self.control.stored = max(0, self.room - own), 0
         self.control.spare = max(0, min(self.spare, LEAST_ROOM))

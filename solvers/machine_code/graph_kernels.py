@@ -8,10 +8,6 @@ it is a step. A mark has a bit once its state can reach, among the states that a
 It gets the bits of the marks that edges lead to, those which an edge is a step for that are enabled, and of the weak
 ones those not enabled. States with all bits are passed over. Several threads may raise the marks of different states.
 
-A watch loses the bits that a state lacks from which an edge leads there, once that was looked at. The guide of a
-state that gets its last bits is one that an edge leads to, and whose mark alone gives it all bits, with the weak ones
-that it has by itself; `UNGUIDED` where there is none.
-
 Strongly connected components are found in one search depth first by the algorithm of Pearce (2016), with a path in
 place of recursion: it looks at each edge once or twice. States that wait for their component, and those on the path,
 share one array, as a state is one or the other.
@@ -30,58 +26,50 @@ from kraftcheck.solvers.machine_code.transition import FramePlan, state_scope
 from kraftcheck.solvers.machine_code.visited_table import ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Program
 
-ARRAYS = 10  # arrays of a graph's part that `raise` works on
-UNGUIDED = 0xFFFF_FFFF  # the guide of a state that has none
+ARRAYS = 8  # arrays of a graph's part that `raise` works on
 
 
 def emit_raise(mark: int, kind: int, narrow: int = 0) -> ir.Module:
-    """`raise(arrays, first, count, weak, full, down, late) -> marks that rose`, of the states first..first+count-1.
+    """`raise(arrays, first, count, weak, full, down) -> marks that rose`, of the states first..first+count-1.
 
     `arrays` holds the addresses of: the place of the first edge of each of these states and the end of the last;
     target and class (`kind` bytes) of each edge; for each class the bits that it is a step for; and by state its mark
-    (`mark` bytes), whether it is kept, the bits of the demands whose steps it enables, its watch, and its guide (0
-    instead: none are noted); and, if `narrow`, for each class the bits that flow through it, else all do. `late` has
-    the least state whose mark has more than its watch, and the bits of all such.
+    (`mark` bytes), whether it is kept, and the bits of the demands whose steps it enables; and, if `narrow`, for each
+    class the bits that flow through it, else all do.
     """
     module = ir.Module("kraftcheck-marks")
-    function, b = begin(module, "raise", [POINTER, *[WORD] * 5, POINTER], public=True)
-    arrays, first, count, weak, full, down, late = function.args
-    starts, targets, kinds, table, marks, kept, enabled, watch, guides, flows = (
+    function, b = begin(module, "raise", [POINTER, *[WORD] * 5], public=True)
+    arrays, first, count, weak, full, down = function.args
+    starts, targets, kinds, table, marks, kept, enabled, flows = (
         b.inttoptr(b.get(arrays, n), POINTER) for n in range(ARRAYS)
     )
     bits = ir.IntType(8 * mark)
-    shared, of_class = _SharedBits(b, bits, late), _Classes(b, kinds, ir.IntType(8 * kind), bits, flows, bool(narrow))
+    of_class = _Classes(b, kinds, ir.IntType(8 * kind), bits, flows, bool(narrow))
+
+    def mark_of(state: Any) -> Any:
+        """As a word, while other threads may raise it."""
+        return b.zext(b.load_atomic(b.at(marks, state, bits), "seq_cst", mark, typ=bits), WORD)
+
     changed = b.local(0)
     with b.count(0, count) as step:
         row = b.select(b.icmp_unsigned("==", down, 0), step, b.sub(b.sub(count, 1), step))
         state = b.add(first, row)
-        old, reached, taken = shared.get(marks, state), b.local(0), b.local(0)
+        old, reached, taken = mark_of(state), b.local(0), b.local(0)
         waits = b.and_(_is_kept(b, kept, state), b.icmp_unsigned("!=", old, full))
         with b.if_then(waits):
             own = b.zext(b.get(enabled, state, bits), WORD)
-            rests = b.and_(weak, b.not_(own))
-            guide = b.local(UNGUIDED)
             begin_, end = (b.zext(b.get(starts, n, U32), WORD) for n in (row, b.add(row, 1)))
             with b.count(begin_, end) as at:
-                target, steps = b.zext(b.get(targets, at, U32), WORD), of_class.bits(table, at)
+                target = b.zext(b.get(targets, at, U32), WORD)
                 counts = b.sext(_is_kept(b, kept, target), WORD)  # no branch: which one it takes is hard to foresee
-                given = of_class.flowing(b.and_(counts, shared.get(marks, target)), at)
-                reached.set(b.or_(reached.get(), given))
-                suffices = b.icmp_unsigned("==", b.and_(b.or_(given, rests), full), full)
-                guide.set(b.select(suffices, target, guide.get()))
-                taken.set(b.or_(taken.get(), b.and_(counts, steps)))
+                reached.set(b.or_(reached.get(), of_class.flowing(b.and_(counts, mark_of(target)), at)))
+                taken.set(b.or_(taken.get(), b.and_(counts, of_class.bits(table, at))))
+            rests = b.and_(weak, b.not_(own))
             new = b.or_(b.or_(reached.get(), rests), b.and_(taken.get(), own))
             new = b.or_(old, b.and_(new, full))
             with b.if_then(b.icmp_unsigned("!=", new, old)):
                 b.atomic_rmw("or", b.at(marks, state, bits), b.trunc(new, bits), "seq_cst")
                 changed.add(1)
-                shared.note_beyond(state, new, shared.get(watch, state))
-            with b.if_then(b.and_(b.icmp_unsigned("==", new, full), _is_there(b, guides))):
-                b.put(b.trunc(guide.get(), U32), guides, state, U32)
-            with b.if_then(b.icmp_unsigned("!=", new, full)), b.count(begin_, end) as at:
-                target, lacks = b.zext(b.get(targets, at, U32), WORD), of_class.flowing(b.and_(full, b.not_(new)), at)
-                with b.if_then(_is_kept(b, kept, target)):
-                    shared.watch_target((watch, marks), target, b.not_(lacks), lacks)
     b.ret(changed.get())
     return module
 
@@ -105,46 +93,6 @@ class _Classes:
     def flowing(self, bits: Any, edge: Any) -> Any:
         """The bits, of some, that flow along an edge."""
         return self.b.and_(bits, self.bits(self.flows, edge)) if self.narrow else bits
-
-
-class _SharedBits:
-    """Bits of states that several threads read and write, and the note of late rises.
-
-    A rise is written before the watch is read, and a watch before the mark is read once more: of a state that rises
-    while another thread looks at it, one of the two is seen.
-    """
-
-    def __init__(self, b: Builder, bits: ir.IntType, late: Any) -> None:
-        self._b, self._bits, self._late = b, bits, late
-
-    def get(self, array: Any, state: Any) -> Any:
-        """The bits of a state as a word."""
-        place = self._b.at(array, state, self._bits)
-        return self._b.zext(self._b.load_atomic(place, "seq_cst", self._bits.width // 8, typ=self._bits), WORD)
-
-    def watch(self, array: Any, state: Any, bits: Any, lacks: Any) -> None:
-        """Watch a state for one that has some bits and lacks others."""
-        b = self._b
-        with b.if_then(b.icmp_unsigned("!=", b.and_(self.get(array, state), lacks), 0)):
-            b.atomic_rmw("and", b.at(array, state, self._bits), b.trunc(bits, self._bits), "seq_cst")
-
-    def watch_target(self, arrays: tuple[Any, Any], target: Any, bits: Any, lacks: Any) -> None:
-        """Watch a state for one that an edge leads from, and note it if it has more already."""
-        watch, marks = arrays
-        self.watch(watch, target, bits, lacks)
-        self.note_beyond(target, self.get(marks, target), bits)
-
-    def note_beyond(self, state: Any, mark: Any, watch: Any) -> None:
-        """Note a state whose mark has more than a watch."""
-        b = self._b
-        with b.if_then(b.icmp_unsigned("!=", b.and_(mark, b.not_(watch)), 0)):
-            least = b.get(self._late, 0)
-            b.put(b.select(b.icmp_unsigned("<", state, least), state, least), self._late, 0)
-            b.put(b.or_(b.get(self._late, 1), mark), self._late, 1)
-
-
-def _is_there(b: Builder, pointer: Any) -> Any:
-    return b.icmp_unsigned("!=", pointer, ir.Constant(POINTER, None))
 
 
 def _is_kept(b: Builder, kept: Any, state: Any) -> Any:

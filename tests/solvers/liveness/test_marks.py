@@ -1,6 +1,5 @@
 """Listed edges, and the kernel that raises marks along edges, against a few lines of Python, on random graphs."""
 
-import functools
 import random
 from typing import Any
 
@@ -9,37 +8,26 @@ import pytest
 
 from kraftcheck.solvers.liveness import graph
 from kraftcheck.solvers.liveness.graph import ListedEdges
-from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE, UNGUIDED, emit_raise
+from kraftcheck.solvers.machine_code.graph_kernels import OUTSIDE, emit_raise
 from kraftcheck.solvers.machine_code.objectcode import Library, address, object_code
 
 
 def raised(arrays: list[Any], first: int, count: int, weak: int, full: int, *, down: bool) -> tuple[Any, ...]:
-    """What the kernel is to do, in Python: how many marks rose; marks, watches, guides; the least late rise, bits."""
-    starts, targets, kinds, table, marks, kept, enabled, watch, guides, flows = (array.tolist() for array in arrays)
-    changed, late = 0, [(len(marks), 0)]
+    """What the kernel is to do, in Python: how many marks rose, and the marks."""
+    starts, targets, kinds, table, marks, kept, enabled, flows = (array.tolist() for array in arrays)
+    changed = 0
     for row in reversed(range(count)) if down else range(count):
         state = first + row
         if not kept[state] or marks[state] == full:
             continue
         new = marks[state] | (weak & ~enabled[state])
-        leads = [(targets[at], table[kinds[at]], flows[kinds[at]]) for at in range(starts[row], starts[row + 1])]
-        for target, steps, flow in leads:
-            if kept[target]:
-                new |= (marks[target] & flow) | (steps & enabled[state])
+        for at in range(starts[row], starts[row + 1]):
+            if kept[targets[at]]:
+                new |= (marks[targets[at]] & flows[kinds[at]]) | (table[kinds[at]] & enabled[state])
         new = (new & full) | marks[state]
-        if new == full:
-            enough = [t for t, _, flow in leads if (kept[t] * marks[t] & flow | weak & ~enabled[state]) & full == full]
-            guides[state] = enough[-1] if enough else UNGUIDED
-        if new != marks[state]:
-            changed += 1
-            marks[state] = new
-            late += [(state, new)] if new & ~watch[state] else []
-        for target, _, flow in leads if new != full else []:
-            if kept[target]:
-                watch[target] &= new | ~full | ~flow
-                late += [(target, marks[target])] if marks[target] & flow & ~new else []
-    bits = [bits for _, bits in late]
-    return changed, marks, watch, guides, min(state for state, _ in late), functools.reduce(int.__or__, bits)
+        changed += new != marks[state]
+        marks[state] = new
+    return changed, marks
 
 
 @pytest.mark.parametrize(("mark", "kind", "narrow"), [(1, 1, 0), (2, 2, 0), (4, 1, 0), (1, 2, 1), (4, 1, 1)])
@@ -65,14 +53,14 @@ def test_marks_are_raised_as_in_python(mark: int, kind: int, narrow: int) -> Non
             np.array([source.randrange(states) for _ in range(edges)], dtype=np.uint32),
             np.array([source.randrange(classes) for _ in range(edges)], dtype=f"u{kind}"),
             bits(classes), bits(states), np.array([source.random() < 0.7 for _ in range(states)], dtype=np.bool_),
-            bits(states), bits(states), np.full(states, 77, dtype=np.uint32),
+            bits(states),
             bits(classes) if narrow else np.full(classes, full, dtype=f"u{mark}"),
         ]  # fmt: skip
         weak, down = source.randrange(full + 1), source.random() < 0.5
         expected = raised(arrays, first, count, weak, full, down=down)
-        places, late = np.array([address(array) for array in arrays]), np.array([states, 0])
-        changed = library.function("raise", 7)(address(places), first, count, weak, full, int(down), address(late))
-        assert (changed, *(arrays[n].tolist() for n in (4, 7, 8)), *late.tolist()) == expected, seed
+        places = np.array([address(array) for array in arrays])
+        changed = library.function("raise", 6)(address(places), first, count, weak, full, int(down))
+        assert (changed, arrays[4].tolist()) == expected, seed
 
 
 Edge = tuple[int, int, int]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.liveness import graph
 from kraftcheck.solvers.liveness.behaviours import Behaviours
-from kraftcheck.solvers.liveness.fair import LateRises, StoppedError
+from kraftcheck.solvers.liveness.fair import StoppedError
 from tests.solvers.liveness.naive import Fair, Puzzle, has_fair_behaviour, judge
 from tests.solvers.liveness.puzzles import USUAL, How, answer, breaks, depths, draw_puzzle, sweeps
 
@@ -53,16 +53,6 @@ def test_thousands_of_graphs_agree(part: int) -> None:
     """So do 10,000 graphs, some of them larger, at night."""
     for seed in range(500 * part, 500 * (part + 1)):
         agree(draw_puzzle(random.Random(f"night {seed}"), most=9 if seed % 4 else 24, fairness=6))
-
-
-def test_a_late_rise_concerns_the_level_before() -> None:
-    """A late rise is of interest for states one level less deep and all deeper ones: no step leads two levels on."""
-    steps = tuple((state, 0, state + 1) for state in range(4))
-    chain = Puzzle(5, frozenset({0}), steps, (), frozenset(), frozenset())
-    edges = sweeps(chain, frozenset(range(5)), None, How(size=1)).edges
-    for rises, gains in (((), [0] * 5), (((4, 1), (2, 6), (3, 0)), [0, 6, 6, 7, 7])):
-        late = LateRises.of(edges, rises)
-        assert [late.gain(block) for block in range(5)] == gains
 
 
 def test_many_constraints_are_several_groups() -> None:

@@ -75,7 +75,7 @@ class Marking:
         return kernel.function("raise", 6)(address(places), states.start, count, *given)
 
 
-MANY_SWEEPS = 4  # sweeps after which marks that still rise follow a list of edges: the graph is long and thin
+MANY_SWEEPS = 6  # sweeps after which marks that still rise follow a list of edges: the graph is long and thin
 
 
 TOLD = 128  # blocks of a sweep between two reports

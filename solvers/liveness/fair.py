@@ -142,20 +142,19 @@ class Sweeps:
             removed, rounds = False, rounds + 1
             for group in self.groups:
                 removed |= _restrict(kept, self._satisfiable(group, kept))
-            if removed and self._is_worth_narrowing(kept):
+            if removed and not self._stored.complete and 4 * int(np.count_nonzero(kept)) < 3 * len(kept):
                 kept[kept] = self._narrowed(kept).fair()
                 return kept
         return kept
 
     def reaching(self, goal: Truths) -> Truths:
         """The states that reach a goal inside of the region."""
-        marks = goal.astype(np.uint8)
-        nothing = np.zeros(1 << 8 * self.kinds.itemsize, dtype=np.uint8)
-        self._close(Marking(marks, np.ones_like(goal), goal.view(np.uint8), nothing, 0, full=1))
-        return marks.astype(np.bool_)
+        found = goal.copy()
+        self.lead_back(found, np.ones_like(goal), None)
+        return found
 
-    def lead_back(self, goal: Truths, kept: Truths, labels: Labels) -> None:
-        """Add to a goal the states that reach it among the states kept, along states of the same label."""
+    def lead_back(self, goal: Truths, kept: Truths, labels: Labels | None) -> None:
+        """Add to a goal the states that reach it among the states kept, along states of the same label if so asked."""
         marks = goal.view(np.uint8)
         nothing = np.zeros(1 << 8 * self.kinds.itemsize, dtype=np.uint8)
         self._close(Marking(marks, kept, marks, nothing, 0, full=1, labels=labels))
@@ -197,10 +196,6 @@ class Sweeps:
         self.check_stop()
         self.edges.enter()
         return self._edges(0, number, wanted)
-
-    def _is_worth_narrowing(self, kept: Truths) -> bool:
-        """Whether edges are computed again, and fewer would be."""
-        return not self._stored.complete and 4 * int(np.count_nonzero(kept)) < 3 * len(kept)
 
     def _narrowed(self, kept: Truths) -> Sweeps:
         """The sweeps over what is kept; what was stored of other edges is dropped."""

@@ -232,11 +232,15 @@ class _Readable(Writer):
             if not one.is_function:
                 yield f"  /\\ {one.name} \\in {domains[0]}"
                 continue
+            if len({*domains}) == 1:
+                yield f"  /\\ {one.name} \\in [0..{len(domains) - 1} -> {domains[0]}]"
+                continue
             starts = [self._new(f"{self.names[place]}_0") for place in one.slots]
             bounds = ", ".join(f"{start} \\in {domain}" for start, domain in zip(starts, domains, strict=True))
             yield f"  /\\ \\E {bounds} : {one.name} = {self._whole(one, starts)}"
         for part in parts_of(self.program.initially.values()):
-            yield f"  /\\ TRUE = ({self._block([part], 14)})"
+            branches = any(term.op == "or" for term in closure([part]))  # TLC would go on once for each that is true
+            yield f"  /\\ TRUE = ({self._block([part], 14)})" if branches else f"  /\\ {self._block([part], 5)}"
         yield ""
 
     def constants(self) -> Iterator[str]:

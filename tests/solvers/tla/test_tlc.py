@@ -72,9 +72,10 @@ def test_tlc_finds_what_the_search_finds(system: System, tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_tlc_begins_in_the_described_states(seed: int, tmp_path: Path) -> None:
-    """A rule that describes initial states is written as `Init`, and TLC finds as many states from there."""
+    """A rule that describes initial states is written as `Init`, for people too; TLC finds as many states."""
     case = described_case(seed)
     agree(case, tmp_path)
+    agree(case, tmp_path, reviewed=True)
 
 
 EITHER = kc.System(
@@ -85,6 +86,14 @@ EITHER = kc.System(
     actions=[kc.Action("set", lambda s, i: kc.put(s, i, True), parameters={"i": range(8)})],
     properties=[kc.always("some", "one of the first two is set", lambda s: kc.any_of(s[0], s[1]))],
 )
+
+
+def test_described_states_are_conjuncts_for_people() -> None:
+    """Fields of one domain are a function into it; a conjunct that does not branch stands without a comparison."""
+    described = evolve(EITHER, initial=kc.all_where(lambda s: {"low": s[0] == s[1], "one": kc.any_of(s[2], s[3])}))
+    text = for_people(program(subject(described, None, {}, None))).text
+    init = ["  /\\ x \\in [0..7 -> BOOLEAN]", "  /\\ x[0] = x[1]", "  /\\ TRUE = (x[2] \\/ x[3])"]
+    assert text.partition("Init ==\n")[2].startswith("\n".join(init) + "\n\n")
 
 
 @pytest.mark.slow

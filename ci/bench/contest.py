@@ -125,12 +125,7 @@ class Benchmark:
         return rows
 
     def rows(self, name: str, runs: int) -> Iterator[dict[str, Any]]:
-        """The rows of a case.
-
-        Raises:
-            WrongSpaceError: when two runs found what differs.
-            RuntimeError: for a command that fails, with the end of what it says.
-        """
+        """The rows of a case; raises WrongSpaceError when two runs differ, RuntimeError for a command that fails."""
         case, found, missing = self.cases[name], list[Figures](), set[str]()
         first: Figures | None = None
         with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place:
@@ -164,13 +159,7 @@ def _cell(column: Figure, value: float | None) -> str:
 
 
 def figures_of(one: Contender, place: Path) -> list[Figures]:
-    """What a contender took and said, as often as it runs at once.
-
-    Raises:
-        MissingToolError: for a program that is not on this machine.
-        Refusal: where there are fewer processors than commands at once.
-        RuntimeError: when it fails.
-    """
+    """What a contender took and said; raises MissingToolError, Refusal for few processors, RuntimeError for a fault."""
     processors = sorted(os.sched_getaffinity(0))
     if one.at_once > len(processors):
         raise Refusal(f"{one.at_once} commands at the same time need as many processors, and there is one")

@@ -171,11 +171,7 @@ class _Asked:
     quiet: bool
 
     def builds(self, screen: Screen) -> Iterator[tuple[Build, str]]:
-        """The builds, each with the name of its rule set; what a build of one's own consists of is shown.
-
-        Raises:
-            Refusal: for what is no build, or one without a preset where no rule set is named.
-        """
+        """The builds, each with its rule set, one's own shown; raises Refusal for no build, or one without a preset."""
         check_writable(self.target)
         if self.kafka == EVERY and self.like is not None:
             raise Refusal(f"--like completes one build, not {EVERY}; leave it out")
@@ -252,13 +248,7 @@ def _run_sequences(
     asked: _Asked, mode: str, run: Callable[[Build, RuleSet, CheckProgress], TourRow | FuzzRow],
     lines: Callable[[Any, str], list[str]],
 ) -> int:  # fmt: skip
-    """Put sequences of steps to the managers, report, and say with which exit code the command ends: 0 or 23.
-
-    Args:
-        asked: of which builds.
-        run: makes the row of a build under a rule set.
-        lines: a row for a reader.
-    """
+    """Put sequences of steps to the managers of builds, report, and say the exit code: 0 or 23."""
     screen = console(to_stderr=asked.target == "-")
     rows: list[TourRow | FuzzRow] = []
     for build, name in asked.builds(screen):

@@ -99,12 +99,7 @@ class DiskRunner:
         self.visited, self._levels = [], 0
 
     def run(self, level: LevelJob, stop: threading.Event, files: int | None = None) -> JobResult | None:
-        """Expand a level and write the next, in so many files if that is said; None when `stop` was set.
-
-        Raises:
-            UnfinishedLevelError: when memory did not suffice.
-            DamagedLevelError: when a committed level is not what its manifest says.
-        """
+        """Expand a level into the next, in so many files if said; None when stopped; raises UnfinishedLevelError."""
         start = time.monotonic()
         try:
             with ThreadPool(self.threads) as pool:

@@ -94,13 +94,7 @@ _PLACES = re.compile(r"(?:\[\d+\])*$")
 
 
 def columns_of(fields: Iterable[FieldColumn]) -> dict[str, Column]:
-    """The columns of a state by their names; fields that are one list in traces are one column.
-
-    A name that another column has in any view ends in an underscore.
-
-    Raises:
-        ValueError: for a field that is within another.
-    """
+    """The columns of a state, lists as in traces, names told apart; raises ValueError for one in another."""
     columns: dict[str, Any] = {}
     for one in fields:
         places = _PLACES.search(one.name)[0]  # type: ignore[index]
@@ -220,11 +214,7 @@ _IDENTITY: Mapping[str, Reader[Any]] = {
 
 
 def decoding(traced: Program) -> DecodingTable:
-    """The decoding table of a run.
-
-    Raises:
-        Refusal: for a name that a dataset does not take, since engines of SQL would read more into it.
-    """
+    """The decoding table of a run; raises Refusal for a name that engines of SQL would read more into."""
     try:
         actions = tuple(
             ActionRow(kind.action.name, {path: int(v) for n, value in row.items() for path, v in leaves(value, n)})

@@ -61,11 +61,7 @@ class Copies:
         return self.folder / self.data.log.folder(depth).name
 
     def fetch(self, depths: set[int], *, verifies: bool) -> None:
-        """Copy the files of levels, unless they are here.
-
-        Raises:
-            Refusal: naming a file that cannot be read, or whose copy is not what was committed.
-        """
+        """Copy the files of levels, unless they are here; raises Refusal, naming one that is lost or altered."""
         wanted = [(level.depth, file) for level in self.data.levels if level.depth in depths - self.fetched
                   for file in level.files]  # fmt: skip
 
@@ -94,14 +90,7 @@ FUNCTIONS = (
 
 @contextlib.contextmanager
 def duckdb_engine(data: Dataset, workers: int, verify: str) -> Iterator[DuckDBEngine]:
-    """An engine that reads the levels of a dataset and nothing else; what it writes to disk is gone at the end.
-
-    Args:
-        verify: `used`, `all` or `none`: the level files whose digests are compared before they are read.
-
-    Raises:
-        Refusal: when DuckDB is missing, or a file is damaged.
-    """
+    """An engine that reads a dataset's levels and nothing else, `verify` as of --verify; raises Refusal for damage."""
     try:
         import duckdb
     except ImportError as error:
@@ -138,11 +127,7 @@ class DuckDBEngine:
     _computes: bool = False
 
     def define(self) -> None:
-        """Define the views; before that all is locked but the dataset's levels.
-
-        Raises:
-            Refusal: when a level file that tells the columns is damaged, or has others than the decoding table says.
-        """
+        """Define the views, all else locked; raises Refusal for a level file with other columns than it says."""
         import duckdb
 
         self._prepare({level.depth for level in self.data.levels[:1]})
@@ -165,11 +150,7 @@ class DuckDBEngine:
         self.connection.executemany(f"INSERT INTO levels VALUES ({holes})", rows)
 
     def _define(self, sql: str) -> None:
-        """Execute one statement: where a text held several, nothing of it runs.
-
-        Raises:
-            duckdb.Error: for what is no statement.
-        """
+        """Execute one statement: of a text that holds several nothing runs; raises duckdb.Error for none."""
         (statement,) = self.connection.extract_statements(sql)
         self.connection.execute(statement)
 
@@ -190,14 +171,7 @@ class DuckDBEngine:
             return relation.to_arrow_reader(ROWS_AT_ONCE).read_all()
 
     def write(self, sql: str, target: Path) -> int:
-        """Write all rows of a question into a file, of Parquet or of CSV by its suffix, whole or not at all.
-
-        Returns:
-            How many rows there are.
-
-        Raises:
-            Refusal: as `ask` does, where a column is a record and the file CSV, and where it cannot be written.
-        """
+        """Write a question's rows into a Parquet or CSV file, whole or not at all; how many; raises as `ask`."""
         import pyarrow as pa
         from pyarrow.csv import CSVWriter
         from pyarrow.parquet import ParquetWriter

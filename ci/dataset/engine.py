@@ -54,11 +54,7 @@ class Engine(Protocol):
     """An engine with the views of a dataset; closed by whoever opened it."""
 
     def ask(self, sql: str, limit: int) -> Answer:
-        """Columns and the first rows of one question.
-
-        Raises:
-            Refusal: in one line, for what is no question, is not understood, or reads a damaged file.
-        """
+        """Columns and first rows of one question; raises Refusal for what is none, or reads a damaged file."""
 
 
 def _plain(value: Any) -> Any:
@@ -220,11 +216,7 @@ ROWS_AT_ONCE = 4096  # states whose transitions are computed together; it bounds
 
 
 def spec_of(data: Dataset) -> BlockSpec:
-    """The kernel of the system that was explored, for any process.
-
-    Raises:
-        Refusal: when the system is not the same any more.
-    """
+    """The kernel of the system that was explored, for any process; raises Refusal when it is the same no more."""
     cache = ObjectCache(cache_folder())
     spec = block_spec(data.traced()[1], data.bucket_bits, cache)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in cache.warnings)
@@ -232,11 +224,7 @@ def spec_of(data: Dataset) -> BlockSpec:
 
 
 def successors(shipped: Callable[[], BlockSpec]) -> Callable[[Sequence[Any]], Any]:
-    """The function from columns of words to the column of lists of transitions.
-
-    Args:
-        shipped: gives the kernel in the process that computes.
-    """
+    """The function from columns of words to that of lists of transitions, by the kernel that is shipped."""
 
     def compute(words: Sequence[Any]) -> Any:
         kernel = load_block_kernel(shipped())

@@ -161,11 +161,7 @@ class FileBlocks:
         return cls(folder / name.decode(), np.frombuffer(table, dtype=np.int64).reshape(-1, 4))
 
     def read(self, lo: int, hi: int, record: int) -> Iterator[Words]:
-        """The records of the buckets lo..hi-1, blocks that follow each other in the file at once.
-
-        Raises:
-            LostCandidatesError: when the file is not what was written.
-        """
+        """The records of the buckets lo..hi-1, neighbours in the file read at once; raises LostCandidatesError."""
         chosen = self.table[(self.table[:, 0] >= lo) & (self.table[:, 0] < hi)]
         if not len(chosen):
             return
@@ -319,24 +315,11 @@ class JobRunner(Protocol):
     def rows(
         self, stages: Stages, label: str, stop: threading.Event, *, here: bool
     ) -> tuple[Sequence[Any], dict[str, float]] | None:
-        """Run a job; None when it was cancelled because `stop` was set.
-
-        Args:
-            here: it is so small that this thread does it.
-
-        Returns:
-            What its second stage gave, and what was moved.
-
-        Raises:
-            JobFailedError: when it fails on all attempts.
-        """
+        """Run a job, in this thread if `here`: its rows, and what was moved; None if stopped; raises JobFailedError."""
 
 
 def rows_here(stages: Stages, threads: int = 1, stopped: Callable[[], bool] = lambda: False) -> list[Any]:
-    """The result rows of a job, run in this process; once it is stopped they are not all.
-
-    What goes from stage to stage in rows lies in memory.
-    """
+    """The result rows of a job, run in this process with rows in memory; once it is stopped they are not all."""
     with ThreadPool(threads) as pool:
         given: list[list[Any]] = [[] for _ in range(stages.inputs)]
         results: list[list[Any]] = [[] for _ in range(stages.targets)]

@@ -159,12 +159,7 @@ class CommittedLiveness:
     _listing: Listing = field(init=False)
 
     def run(self, stop: threading.Event) -> Liveness:
-        """The fair behaviours of the explored graph; without findings when it was stopped, or cannot be judged.
-
-        Raises:
-            JobFailedError: when a job fails on all attempts; finished rounds stay.
-            EngineDisagreement: when ints do not confirm a lasso.
-        """
+        """The fair behaviours of the graph; no findings if stopped or not judged; raises JobFailedError."""
         claims = range(len(self.program.liveness.claims))
         if max(len(constraints_of(self.program, number)) for number in claims) > MOST:
             return Liveness(None, f"in files a property is judged under at most {MOST} fairness constraints")

@@ -14,11 +14,7 @@ from kraftcheck.solvers.program.columns import SET, TRUTH, field_values
 
 
 def states_table(layout: Layout, packed: npt.NDArray[np.uint64]) -> pa.Table:
-    """A row for each packed state, and a column for each field.
-
-    Raises:
-        ValueError: for a field whose name a table does not take.
-    """
+    """A row for each packed state, and a column for each field; raises ValueError for a name that no table takes."""
     columns = columns_of(fields_of(layout))
     return pa.table({name: _array(column, packed) for name, column in columns.items()})
 

@@ -90,11 +90,7 @@ def export_command(
 
 
 def export_states(out: str, folder: Path, system: str | None) -> int:
-    """Write the states of a dataset, decoded, a file a level; returns the exit code.
-
-    Raises:
-        Refusal: for a folder that cannot be replaced, no dataset, or a damaged one.
-    """
+    """Write a dataset's states, decoded, a file a level; the exit code; raises Refusal for places and damage."""
     from kraftcheck.ci.dataset.duckdb_engine import duckdb_engine
 
     check_pyarrow()
@@ -141,11 +137,7 @@ VERIFY = ("used", "all", "none")
 def open_engine(
     data: Dataset, engine: str, verify: str, workers: int, master: str | None, conf: tuple[str, ...]
 ) -> Iterator[Engine]:
-    """The engine that answers questions about a dataset.
-
-    Raises:
-        Refusal: when it does not start, or a file is damaged.
-    """
+    """The engine that answers questions about a dataset; raises Refusal when it does not start, or for damage."""
     if engine == "duckdb":
         from kraftcheck.ci.dataset.duckdb_engine import duckdb_engine
 
@@ -157,23 +149,14 @@ def open_engine(
 
 
 def choose_engine(engine: str | None, master: str | None, conf: tuple[str, ...]) -> str:
-    """The engine asked for; else Spark where a cluster or a setting of Spark's is named, and DuckDB elsewhere.
-
-    Raises:
-        Refusal: when DuckDB is to run on a cluster.
-    """
+    """The engine asked for; else Spark where a cluster or setting of it is named; raises Refusal for DuckDB there."""
     if engine == "duckdb":
         check_idle("is Spark's; give it with --engine spark", "master", "conf")
     return engine or ("spark" if master is not None or conf or is_submitted() else "duckdb")
 
 
 def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Trace:
-    """The shortest trace to the first row of a result, replayed on ints.
-
-    Raises:
-        Refusal: when there is no row, it does not say which state it is, or the levels do not lead to it.
-        EngineDisagreement: when ints do not confirm the trace.
-    """
+    """The shortest trace to a result's first row, replayed on ints; raises Refusal for none, EngineDisagreement."""
     from kraftcheck.ci.dataset.search.levels import CommittedOrigins
     from kraftcheck.ci.dataset.store.commits import REPAIR
     from kraftcheck.ci.dataset.store.dataset import damage_refused
@@ -286,11 +269,7 @@ def document(answer: Answer, code: int, verify: str) -> dict[str, Any]:
 
 
 def check_targets(document: str | None, file: Path | None, picture: Path | None, engine: str) -> None:
-    """Refuse files that cannot be written, and options that are of shown rows where every row goes to a file.
-
-    Raises:
-        Refusal: in one line.
-    """
+    """Refuse files that cannot be written, and options of shown rows where every row goes to a file."""
     check_writable(document)
     if picture is not None:
         check_plot(picture)
@@ -305,11 +284,7 @@ def check_targets(document: str | None, file: Path | None, picture: Path | None,
 
 
 def open_dataset(out: AnyPath, system: str | None, verify: str, screen: Screen) -> Dataset:
-    """The dataset in a folder; what makes answers less than whole or certain is said.
-
-    Raises:
-        Refusal: when there is none, or it names a user's module that the command line does not name.
-    """
+    """The dataset in a folder, what it lacks being said; raises Refusal for none, or a module that is not named."""
     from kraftcheck.ci.dataset.store.dataset import Dataset
 
     data = Dataset.open(out, verify=False)
@@ -334,11 +309,7 @@ def draw(data: Dataset, picture: Path, screen: Screen) -> None:
 
 
 def converse(engine: Engine, screen: Screen, limit: int) -> None:
-    """Answer each question of standard input until it ends.
-
-    Raises:
-        Refusal: in a script, for a question that is refused; in a terminal it is shown, and the session goes on.
-    """
+    """Answer standard input until it ends; a refused question is shown in a terminal, and raises in a script."""
     interactive = sys.stdin.isatty()
     if interactive:
         screen.plain("tables: states, transitions, levels; a question ends with `;` or an empty line, Ctrl-D leaves")

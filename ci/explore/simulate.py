@@ -40,18 +40,7 @@ from kraftcheck.solvers.walks.walks import threaded
 
 
 def start_runs(paths: Sequence[Path], chosen: Subject, traced: Program) -> tuple[PackedRun, ...]:
-    """The runs to the last states of trace files, replayed by the chosen rules.
-
-    A state that these rules do not reach would break properties that hold, so
-    the whole run is replayed, not the state alone.
-
-    Args:
-        paths: ITF files, as `explore --out` and `simulate --out` write.
-        chosen, traced: the system at its setting.
-
-    Raises:
-        Refusal: naming file and key of what is malformed, of another system, or not what the rules lead to.
-    """
+    """The runs to the last states of trace files, whole, since the rules must reach them; raises Refusal."""
     return tuple(_start_run(path, chosen, traced) for path in paths)
 
 

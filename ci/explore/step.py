@@ -122,14 +122,7 @@ class Arrival:
 
 
 def go_to(session: Session, chosen: Subject, text: str, budget: SearchBudget) -> Arrival:
-    """The session after the shortest way to a state that satisfies an expression.
-
-    Args:
-        budget: where the search may end without an answer.
-
-    Raises:
-        Refusal: for an expression that does not fit the state.
-    """
+    """The session after the shortest way to a state of an expression; raises Refusal where that does not fit."""
     here = evolve(chosen, system=evolve(chosen.system, initial=[session.state]))
     result = run(program(searched(here, text)), budget, quiet=True)
     (claim,) = result.program.always
@@ -202,11 +195,7 @@ def arrival(session: Session) -> StepAnswer:
 
 
 def loaded(stepper: Stepper, session: Session, path: Path) -> Session:
-    """The session of a trace file.
-
-    Raises:
-        Refusal: where it is malformed, of another system or setting, or the rules do not follow it.
-    """
+    """The session of a trace file; raises Refusal where it is malformed, or the rules here do not follow it."""
     other, recipe = load(path, stepper.chosen.name)
     if other.title() != stepper.chosen.title():
         raise Refusal(
@@ -354,11 +343,7 @@ def step_command(words: tuple[str, ...], file: Path | None, **flags: Any) -> Non
 
 
 def walk(stepper: Stepper, session: Session, screen: Screen, interactive: bool) -> None:
-    """Answer each line of standard input until it ends, or says `quit`.
-
-    Raises:
-        Refusal: in a script, for a command that is refused; in a terminal it is shown, and the session goes on.
-    """
+    """Answer standard input until it ends or says `quit`; a refused command is shown in a terminal, else raised."""
     for line in typed_lines(PROMPT) if interactive else sys.stdin:
         if not line.strip() or line.startswith("#"):
             continue

@@ -47,11 +47,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 def check_drawable(option: str, path: Path | None) -> None:
-    """Refuse a place that no drawing can be written to, before work is spent on one; None passes.
-
-    Raises:
-        Refusal: for standard output, which holds the report, and for a file that cannot be written.
-    """
+    """Refuse a drawing's place before work is spent: standard output, or what cannot be written; None passes."""
     if path is None:
         return
     if str(path) == "-":
@@ -60,14 +56,7 @@ def check_drawable(option: str, path: Path | None) -> None:
 
 
 def page(title: str, body: str, data: str, styles: Sequence[str], scripts: Sequence[str], more_style: str = "") -> str:
-    """The text of a page.
-
-    Args:
-        body: HTML.
-        data: JSON, in the element `drawing`; no text in it ends the element.
-        styles, scripts: names of files, in their order.
-        more_style: style that is no file.
-    """
+    """The text of a page: body, JSON as `drawing`, which no text in it ends, and files of styles and scripts."""
     style = "".join((FILES / name).read_text(encoding="utf-8") for name in styles) + more_style
     script = "".join((FILES / name).read_text(encoding="utf-8") for name in scripts)
     closed = data.replace("<", "\\u003c")
@@ -220,11 +209,7 @@ def check_pictures(pictures: PictureOptions, out: Path | None) -> None:
 
 
 def draw_foreign(path: Path, pictures: PictureOptions) -> bool:
-    """Draw the trace of another checker, a JSON document that says nothing of kraftcheck; whether the file is one.
-
-    Raises:
-        Refusal: naming what is no ITF.
-    """
+    """Draw another checker's trace, JSON without our marks; whether the file is one; raises Refusal for no ITF."""
     document = read_json(path)
     meta = document.get("#meta") if isinstance(document, dict) else None
     if isinstance(meta, dict) and "kraftcheck" in meta:
@@ -245,11 +230,7 @@ def draw_foreign(path: Path, pictures: PictureOptions) -> bool:
 
 
 def other_rules(chosen: Subject, pictures: PictureOptions) -> Subject | None:
-    """The same system and bounds under the rules to compare with; None where nothing is compared.
-
-    Raises:
-        Refusal: for an unknown rule set.
-    """
+    """The same system and bounds under the rules to compare with; None without; raises Refusal for unknown rules."""
     default = "fixed" if isinstance(chosen.system.rules, tuple) and chosen.system.rules else None
     beside = pictures.beside or default
     if "html" not in pictures.targets or beside is None or beside == chosen.rules:
@@ -274,14 +255,7 @@ def _write(drawn: Drawing, pictures: PictureOptions) -> list[Path]:
 
 
 def load(path: Path, system: str | None) -> tuple[Subject, itf.Recipe]:
-    """The subject and recipe in a trace file.
-
-    Args:
-        system: the system that the command line names, if it does.
-
-    Raises:
-        Refusal: naming file and key of what is malformed or unknown.
-    """
+    """The subject and recipe in a trace file, of the named system; raises Refusal, naming file and key."""
     document = read_json(path)
     try:
         recipe = itf.recipe(document)
@@ -404,11 +378,7 @@ def _exported(out: Path, test: dict[str, str], build: Build | None) -> int:
 
 
 def _ran(build: Build, test: tuple[str, str], screen: Screen) -> int:
-    """Run a test on the classes of a build, say how it ends, and the exit code.
-
-    Raises:
-        Refusal: where it cannot be run.
-    """
+    """Run a test on the classes of a build, say how it ends, and the exit code; raises Refusal where it cannot."""
     name = test[0].removesuffix(".java")
     try:
         said = run_tests(build, {name: test[1]})[name]
@@ -421,11 +391,7 @@ def _ran(build: Build, test: tuple[str, str], screen: Screen) -> int:
 
 
 def replayed(recipe: itf.Recipe, traced: Program, shorten: bool = False) -> tuple[Property | None, Trace]:
-    """The property that a recipe is about, and its trace as the rules run it.
-
-    Raises:
-        TraceError, BrokenTrace: where the rules do not follow it.
-    """
+    """The property of a recipe, and its trace by the rules; raises TraceError, or BrokenTrace where they differ."""
     if recipe.property == RUN:
         return None, _run(recipe, traced, shorten)
     claim = claim_of(recipe, traced)

@@ -50,11 +50,7 @@ _COMPLETED = re.compile(r"(?P<build>.+)@(?P<like>[\d.]+)")  # a build with the r
 
 
 def build_of(side: str, beside: Subject) -> Build:
-    """The build of a side, `kafka:BUILD[@VERSION]`; a release completes it, by default that of the rule set beside it.
-
-    Raises:
-        Refusal: for what is none, and for a system of which Kafka has no managers.
-    """
+    """The build of `kafka:BUILD[@VERSION]`, which a release completes; raises Refusal where none, or no managers."""
     if beside.system.name not in SYSTEMS:
         raise Refusal(f"{side}: {beside.system.name} is not put to Kafka's managers; these are: {', '.join(SYSTEMS)}")
     text = side.removeprefix(KAFKA)
@@ -106,18 +102,7 @@ class SidesComparison(SearchComparison):
 def compare_with_kafka(
     rules: Subject, side: str, managed: int, budget: SearchBudget, native: Callable[..., Exploration]
 ) -> SidesComparison:
-    """Explore a rule set, and the same system whose controller is a build's own managers.
-
-    Args:
-        side: the build, as the user has written it.
-        managed: which side it is, 0 or 1.
-        budget: of each search.
-        native: the search; it takes what explores as `search`.
-
-    Raises:
-        Refusal: as `explore_classes` and `build_of`, and for what the search refuses.
-        EngineDisagreement: when ints do not confirm a verdict.
-    """
+    """Explore a rule set, and the system with a build's managers as side 0 or 1; raises as `explore_classes`."""
     build = build_of(side, rules)
     check_changes(rules)
     named = compared(evolve(rules, kafka=(str(build), build.like)), rules)
@@ -183,11 +168,7 @@ class Sides:
 
 
 def mended(finding: str, other: str | System) -> str:
-    """The rule set of the other side with the mend of a finding alone.
-
-    Raises:
-        Refusal: where that side is a build or another finding, or its rule set does not have the finding.
-    """
+    """The other side's rule set with one finding mended; raises Refusal where it is none, or does not have it."""
     if isinstance(other, str) and (other.startswith(KAFKA) or other in BY_ID):
         raise Refusal(f"{finding} stands for the rules of the other side with its mend; give rules there, not {other}")
     system, switches = switched(other)

@@ -81,10 +81,7 @@ def _named(row: Any) -> Row:
 
 
 def consulted(run: Callable[[], RequestAnswer]) -> tuple[RequestAnswer, list[Rule]]:
-    """An answer, and the rules whose functions were called for it, in order.
-
-    A rule is a function without a wrapper, so that Python is asked which functions it calls.
-    """
+    """An answer, and the rules called for it, in order, of which Python is asked: they have no wrapper."""
     by_code = {getattr(function, "__code__", None): function for function in NOTED.values()}
     called: dict[CodeType, None] = {}
 
@@ -132,11 +129,7 @@ def deciding(asked: Handler, controller: Controller, text: str) -> tuple[Request
 
 
 def asked_of(path: Path, words: Sequence[str], options: ReplayOptions) -> dict[str, Any]:
-    """The controller's answer to a request at the end of a log or snapshot, as plain values.
-
-    Raises:
-        Refusal: for what cannot be read, for words that are no request, and for what the log does not end with.
-    """
+    """The controller's answer at the end of a log, as plain values; raises Refusal for log or words."""
     end = cluster_end(path, options)
     controller = end.state.controller
     answer, rules, found = deciding(handler(controller, words), controller, end.rules)
@@ -228,12 +221,7 @@ def _said(error: str) -> str:
 
 
 def show(found: Row, screen: Screen, every: bool = False) -> None:
-    """Print an answer: errors, records, and the rules that decide it.
-
-    Args:
-        found: what `asked_of` answers.
-        every: whether the rules are named that were consulted and do not decide it.
-    """
+    """Print an answer: errors, records, the rules that decide it; `every`: those too that do not."""
     screen.plain(f"{shlex.join(found['request'])}")
     at = ", a snapshot" if found["offset"] is None else f" at offset {found['offset']}"
     screen.plain(f"{found['log']}{at}, rules {found['rules']}\n")

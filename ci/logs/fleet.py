@@ -52,16 +52,7 @@ def _replayed(options: ReplayOptions, out: Path, number: int, log: LogFiles) -> 
 def tabulated(
     logs: Sequence[LogFiles], options: ReplayOptions, out: Path, cluster: Cluster | None, workers: int
 ) -> list[LogReport]:
-    """Replay logs; `out` gets a folder for each table.
-
-    Args:
-        cluster: Spark, whose workers see the logs, and `out`, under the names given; None: processes of this machine.
-        workers: how many processes.
-
-    Raises:
-        Refusal: when `out` holds what no run wrote, logs cannot be read, or Spark does not start or fails.
-        Interrupted: when a signal stopped it.
-    """
+    """Replay logs into tables of `out`, on a cluster or so many processes; raises Refusal, and Interrupted."""
     with results("--out", out) as place:
         ask, parts = functools.partial(_all_replayed, options, place), _parts(logs)
         executor = processes(min(workers, len(parts))) if cluster is None else cluster.executor(quiet=True)

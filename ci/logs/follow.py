@@ -23,15 +23,7 @@ PATIENCE = 5  # looks after which what cannot be read is told: a controller writ
 
 
 def follow(place: Path, options: ReplayOptions, tell: Callable[[Row | None, Row], None]) -> int:
-    """Tell the condition now, and what of it changes, until Ctrl-C; the exit code is that of the last condition.
-
-    Args:
-        place: a controller's folder, or a file that grows.
-        tell: called with each condition and the one before it; None before the first.
-
-    Raises:
-        Refusal: when nothing can be read at the beginning.
-    """
+    """Tell each condition with the one before, None at first, until Ctrl-C; the last one's exit; raises Refusal."""
     before: Row | None = None
     seen: Seen | None = None
     failures = still = highest = 0

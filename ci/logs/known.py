@@ -45,11 +45,7 @@ def is_meant(spells: Sequence[Spell], batch: Batch | CompactBatch, violation: Lo
 
 
 def by_cause(spells: Sequence[Spell], rules: str) -> list[dict[str, Any]]:
-    """A row for each cause, as plain values.
-
-    Args:
-        rules: the rule set that it was judged by, as it is spelled.
-    """
+    """A row for each cause, as plain values, by the rule set that it was judged by."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Spell]] = {}
     for spell in spells:
         found.setdefault((spell.switches, spell.suspects), []).append(spell)

@@ -29,13 +29,7 @@ def _escaped(text: str) -> str:
 
 
 def not_known(in_part: bool, unexplained: int, doubts: Iterable[str]) -> Iterator[str]:
-    """The gauges of what a log does not tell: while one is not 0 the others may be too good.
-
-    Args:
-        in_part: whether there may be more than was read.
-        unexplained: batches that are not what the rules write.
-        doubts: what a reader must know of the log; a part of it is not told, and taken to be so.
-    """
+    """The gauges of what a log does not tell: while one is not 0 the others may be too good."""
     guessed = any(doubt.startswith(("WARNING", WRITER)) for doubt in doubts)
     why = {"read in part": in_part, "unexplained": unexplained > 0, "guessed": guessed}
     values = (({"because": word}, int(so)) for word, so in why.items())

@@ -86,12 +86,7 @@ def draw(drawing: LogDrawing, batch: ReplayedBatch | MemoisedBatch) -> None:
 
 
 def html(drawing: LogDrawing, summary: Summary, found: Row | str, renamed: bool = False) -> str:
-    """The log as one page that needs nothing from elsewhere; its data are compressed.
-
-    Args:
-        found: the condition at the end of the log, or why there is none.
-        renamed: whether its names are not those of the cluster.
-    """
+    """The log as one page of its own, with the condition at its end, or why none; `renamed`: under aliases."""
     data = drawing.document() | {"causes": [_cause(row) for row in summary.causes]}
     text = json.dumps(data, separators=(",", ":")).encode()
     packed = base64.b64encode(gzip.compress(text, compresslevel=6, mtime=0)).decode()

@@ -96,11 +96,7 @@ def writer_of(state: State) -> Line:
 
 @lru_cache(maxsize=64)
 def line_of(level: int | None) -> Line:
-    """The releases for a metadata version: of the oldest line that supports it; the newest where there is none.
-
-    Args:
-        level: the highest that the active controller supports, as `State.supported_level` has it.
-    """
+    """The releases of the oldest line that supports a metadata version; the newest where there is none."""
     newest = HIGHEST if level is None else min((top for top in NEWEST_LEVELS.values() if top >= level), default=HIGHEST)
     return Line(level, tuple(release for release, top in NEWEST_LEVELS.items() if top == newest))
 

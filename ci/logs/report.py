@@ -413,11 +413,7 @@ STATIC_KEYS = (MIN_ISR, UNCLEAN_ELECTION, ELR_SETTING)  # the keys of the config
 
 
 def settings_of(texts: tuple[str, ...]) -> Settings:
-    """The static configuration that `KEY=VALUE` texts describe.
-
-    Raises:
-        Refusal: for another text, a key that no rule reads, a value that the key cannot have, or a key given twice.
-    """
+    """The static configuration of `KEY=VALUE` texts; raises Refusal for others, unread keys, bad values, repeats."""
     pairs = {}
     for text in texts:
         key, equals, value = text.partition("=")

@@ -202,10 +202,6 @@ _HANDLERS: Mapping[str, Callable[[Controller, RequestWords], Handler]] = {
 
 
 def handler(controller: Controller, words: Sequence[str]) -> Handler:
-    """The request that some words ask for; what they leave out is as the state has it.
-
-    Raises:
-        Refusal: for words that are no request, or name what is not there.
-    """
+    """The request of some words, the rest as the state has it; raises Refusal for none, or what is not there."""
     asked = RequestWords.of(words)
     return _HANDLERS[asked.kind](controller, asked)

@@ -87,13 +87,7 @@ def status_command(
 
 
 def show(found: Row, screen: Screen, every: bool = False, describe: bool = False) -> None:
-    """Print the condition of a cluster.
-
-    Args:
-        found: as `condition_of` has it.
-        every: whether all rows and names are shown.
-        describe: whether every partition is shown as it is, too.
-    """
+    """Print the condition of a cluster; `every`: all rows and names; `describe`: each partition too."""
     for line in head(found):
         screen.one_line(line)
     for part in parts(found, every, describe):

@@ -148,11 +148,7 @@ class Distances:
         return {**about, **_document(self.end.summary), "resigns": resigns, "partitions": self.rows}
 
     def show(self, screen: Screen, every: bool = False) -> None:
-        """Print them, those in most danger first, and what a reader must know before they are believed.
-
-        Args:
-            every: whether all partitions that may have lost data are named.
-        """
+        """Print them, most dangerous first, and what makes them doubtful; `every`: all that may have lost data."""
         if self.rows:
             screen.table(_table(sorted(self.rows, key=_danger), self.faults))
         for line in (*_resignations(self.resigns, every), *_losses(self.rows, every), *self.end.doubts()):

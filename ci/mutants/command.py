@@ -69,14 +69,7 @@ def _part(chosen: Subject, explanation: MutantExplanation, rows_: Sequence[Mutan
 
 
 def of_table(table: MutantTable, carried: Collection[tuple[str, ...]], context: ExploreContext) -> TablePart:
-    """The rows of one part of the page; survivors, and what was too large, are tried again in further scopes.
-
-    Conditions that only a further scope has are rows of it.
-
-    Args:
-        table: which part.
-        carried: mutants that an earlier part kills, which need no further scope.
-    """
+    """The rows of one part, open ones tried in further scopes, but for those that an earlier part kills."""
     chosen = subject(table.system, table.scope, table.bounds, RULES)
     explanation = context.explore(chosen, lambda all_, mutant: True)
     rows_ = rows(chosen, explanation, chosen.setting.scope)

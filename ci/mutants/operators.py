@@ -164,10 +164,7 @@ def with_others(scores: Sequence[SystemScore], campaigns: Mapping[str, Campaign]
 
 
 def judgement(system: str, row: Alive, judgements: Sequence[Judgement] = OPERATOR_JUDGEMENTS) -> Judgement | None:
-    """What people said of exactly this change, where it lives; that a property is missing leaves it open.
-
-    Of a condition that is dropped they said it in the load-bearing table.
-    """
+    """What people said of this change, or of the condition it drops; that a property is missing leaves it open."""
     of_conditions = JUDGEMENTS if row.is_condition else ()
     judged = (one for one in (*of_conditions, *judgements) if row.is_condition or (one.part and one.change))
     return next((one for one in judged if one.about(system, row.group, row.before, row.after)), None)
@@ -217,11 +214,7 @@ class ExploreContext:
             self.meter.write_now(text)
 
     def explore(self, chosen: Subject, selected: Callable[[Mutations, Mutant], bool]) -> MutantExplanation:
-        """The outcomes of a subject's mutants.
-
-        Raises:
-            Refusal: when the rules as they are exceed the budget, or a term is too wide.
-        """
+        """The outcomes of a subject's mutants; raises Refusal where its own rules exceed the budget."""
         each = explore_each if self.cluster is None else _OnCluster(self.cluster, chosen, self.meter is None)
         with _refusals(chosen):
             return explain(
@@ -233,15 +226,7 @@ class ExploreContext:
         self, chosen: Subject, mutants: Sequence[SourceMutant], memory: Memory | None,
         drawn: Callable[[str], bool] = lambda name: False,
     ) -> Campaign:  # fmt: skip
-        """The outcomes of the operator mutants that a subject meets, and of those of its conditions that are drawn.
-
-        Args:
-            chosen, mutants, memory: as of `campaign`.
-            drawn: by name, whether a condition is dropped; liveness is not asked of these.
-
-        Raises:
-            Refusal: as `explore`.
-        """
+        """The outcomes of operator mutants, and of drawn conditions, without liveness; raises Refusal as `explore`."""
         with _refusals(chosen):
             found = campaign(
                 chosen.system, chosen.setting, self.budget, mutants, memory=memory,
@@ -293,11 +278,7 @@ class _OnCluster:
 
 
 def _outcomes(asked: bytes, key: str, numbers: Sequence[int]) -> list[MutantOutcome]:
-    """The outcomes of mutants with these numbers, on a worker.
-
-    Raises:
-        SystemFault: where the worker makes another program of the system than the driver.
-    """
+    """The outcomes of mutants by number, on a worker; raises SystemFault where it makes another program."""
     mutations, kernel, base, budget = _mutated(asked)
     check_same(cache_key(mutations.program), key)
     by_number, found = {one.number: one for one in mutations.mutants}, dict[int, MutantOutcome]()
@@ -377,10 +358,7 @@ def scores(
     request: OperatorRequest, chosen: Sequence[Subject], context: ExploreContext,
     further: Mapping[str, Subject] = MappingProxyType({}),
 ) -> list[SystemScore]:  # fmt: skip
-    """The scores of subjects, one after another; what no system kills is asked of further ones, by name.
-
-    Conditions are not: the load-bearing table has further scopes for them.
-    """
+    """The scores of subjects in turn; what no system kills is asked of further ones, but conditions."""
     mutants, memory = request.mutants(), Outcomes(request.results, context.budget.max_states or NO_LIMIT)
     found = {one.name: context.judge(one, mutants, memory, request.shared(mutants)) for one in chosen}
     others = dict(found)
@@ -394,15 +372,7 @@ def scores(
 def explain_operators(
     chosen: Subject | None, request: OperatorRequest, budget: SearchBudget, target: str | None, quiet: bool
 ) -> int:
-    """Judge, print, and write the document; the exit code.
-
-    Args:
-        chosen: the subject; None: every system of the page.
-        request: which mutants.
-        budget: what the exploration of one may use.
-        target: where the document goes; None: nowhere.
-        quiet: whether to leave out progress.
-    """
+    """Judge a subject's mutants, None: every system's, print, write the document; the exit code."""
     if request.results is not None:
         check_writable(str(request.results))
         check_apart(results=str(request.results), json=target)
@@ -422,10 +392,7 @@ def explain_operators(
 
 
 def further_subjects() -> dict[str, Subject]:
-    """Where mutants that nothing kills are asked again, by system, scope and bounds in words.
-
-    What a proof assumes is asked for first: where a lemma is refuted, the proofs that rest on it are none.
-    """
+    """Where mutants that nothing kills are asked again, in words; first where lemmas of proofs are refuted."""
     again = {f"lemmas of {system}": subject(system, scope, {}, RULES) for system, scope in CAMPAIGNS.items()}
     scopes = {
         " ".join([system, scope, *(f"--{name} {value}" for name, value in bounds.items())]):

@@ -182,13 +182,7 @@ Attempt = Callable[[BrokenProofRow, int, bool], BrokenProof]
 
 
 def attempt(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
-    """Try to prove, under a variant, what it must refute: in one place after the other, until every proof broke.
-
-    In a place of the matrix only a proof that stands with the right rules can break.
-
-    Raises:
-        Interrupted: when a signal stopped it.
-    """
+    """Try to prove what a variant must refute, where right rules are proven, until all broke; raises Interrupted."""
     broken: list[BrokenClaim] = []
     for place in row.places():
         request = ProofRequest(row.system, place.scope, place.bounds, row.rules)
@@ -236,17 +230,7 @@ def of_any_number(name: str) -> bool:
 def broken_proofs(
     names: Sequence[str], workers: int, target: str | None, quiet: bool, method: Attempt | None = None
 ) -> int:
-    """Go through the variants, report, and return the exit code: 0, or 21 where a proof does not break.
-
-    Args:
-        names: variants; none stands for all.
-        workers, quiet: see `attempt`.
-        target: where a document goes.
-        method: how proofs for any number are broken, of the systems that have those; None: `attempt`.
-
-    Raises:
-        Refusal: for an unknown name, or one of systems without proofs for any number.
-    """
+    """Break the proofs of variants, all if none is named; report; exit code 0 or 21; raises Refusal for names."""
     every = rows() if method is None else every_row()
     selected = [row for row in chosen(names, every) if method is None or of_any_number(row.system)]
     if not selected:
@@ -315,13 +299,7 @@ def freed(system: str, bounds: Mapping[str, int]) -> dict[str, int]:
 
 
 def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
-    """Look for runs with few brokers in which a variant refutes properties, and try to prove their last steps.
-
-    The first place decides that has a run of a property and can be asked: a step that is proven there is false.
-
-    Raises:
-        Interrupted: when a signal stopped it.
-    """
+    """Try to prove the last steps of runs with few in which a variant refutes, in the first such place; Interrupted."""
     broken: dict[str, BrokenClaim | None] = {}
     refused: dict[str, str] = {}
     for place in places(row):
@@ -343,11 +321,7 @@ def places(row: BrokenProofRow) -> list[BoundedScope]:
 
 
 def _broken(few: ProofRequest, place: BoundedScope, traces: Mapping[str, Trace]) -> dict[str, BrokenClaim | None]:
-    """The claims that are refuted with few brokers, with the steps that break them; None for one that is proven.
-
-    Raises:
-        Refusal: for a system that provers do not take with any number of brokers there.
-    """
+    """The claims refuted with few brokers, with their steps; None: proven; raises Refusal where provers cannot."""
     if not traces:
         return {}
     of = evolve(few, bounds=freed(str(few.name), few.bounds)).build()

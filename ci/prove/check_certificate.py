@@ -213,10 +213,7 @@ def said(axiom: str, of: dict[str, tuple[Tree, Tree]]) -> Tree:
 
 
 def induction(name: str) -> str:
-    """A text that asks whether an axiom is true of what three sets have below 0, and below n + 1 if below n.
-
-    Below n + 1 a set has what it has below n, and n if that is a member. Axioms before it are taken as true.
-    """
+    """A text: is an axiom true of three sets below 0, and below n + 1 if below n? Earlier axioms are taken as true."""
     before = itertools.takewhile(lambda text: text != AXIOMS[name], AXIOMS.values())
     now: dict[str, tuple[Tree, Tree]] = {
         one: (f"size {one}", ["and", ["<=", "0", "place"], ["<", "place", "n"], [one, "place"]]) for one in "ABC"

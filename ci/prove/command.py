@@ -125,11 +125,7 @@ def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any])
 def _with_cases(
     request: ProofRequest, subject: Theory, verdicts: Mapping[str, Verdict], flags: Mapping[str, Any]
 ) -> dict[str, Verdict]:
-    """The verdicts, where what is proven holds only if a search shows what it speaks of.
-
-    Raises:
-        EngineDisagreement: when the search refutes what is proven.
-    """
+    """The verdicts: a proof holds only if a search shows what it speaks of; raises EngineDisagreement if it refutes."""
     proven = [claim for claim, verdict in verdicts.items() if isinstance(verdict, Holds)]
 
     def explore(traced: Program, most: int) -> Exploration:
@@ -250,13 +246,7 @@ def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: 
 
 
 def second_opinion(answer: ProofAnswer, place: str | None, second: str | None) -> ProofAnswer:
-    """The verdicts after every query was written to a file, or answered by a second solver too.
-
-    A proof that the second solver cannot confirm in time is none.
-
-    Raises:
-        EngineDisagreement: when one solver says sat and the other unsat.
-    """
+    """The verdicts after a second solver too, unconfirmed proofs being none; raises EngineDisagreement."""
     proof, effort = answer.proof, answer.effort
     texts = list(scripts(proof, effort, time.monotonic))
     if place is not None:
@@ -303,14 +293,7 @@ DEFINITION, INDEX, SCRIPT = "system.vmt", "index.json", "check.py"  # the files 
 
 
 def write_certificate(chosen: Subject, proof: Proof, place: Path) -> str:
-    """Write the certificate of what is proven, and say so; where nothing is, nothing is written.
-
-    Returns:
-        A line for the report.
-
-    Raises:
-        Refusal: for a place that cannot be replaced.
-    """
+    """Write the certificate of what is proven, and say so in a line; of nothing, none; raises Refusal for the place."""
     shown = certificate(proof)
     if shown is None:
         return f"no certificate: nothing is proven, and {place} is as it was"

@@ -67,11 +67,7 @@ class Few:
             yield _at(name, row), printed(_where(value.given, row, self._expanded(value.body)), {})
 
     def fields(self, values: Sequence[int]) -> dict[str, int]:
-        """The leaves of a state with few as the fields of one with any number, each by its name and place.
-
-        Raises:
-            NoCertificate: for a layout whose leaves are not the same.
-        """
+        """The leaves of a state with few as fields with any number, by name and place; raises NoCertificate."""
         found = {f"how many {bound}": number for bound, number in self.numbers.items()}
         found |= {_at(path, row): value for path, row, value in self._leaves(values)}
         return found

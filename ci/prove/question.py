@@ -297,15 +297,7 @@ SECONDS = 10.0  # how long one query may take
 
 
 def smallest_steps(request: ProofRequest, proof: Proof, claims: Sequence[str]) -> Mapping[str, tuple[int, Trace]]:
-    """For each claim that has one, the step that breaks it with few participants, and how many more than the fewest.
-
-    Args:
-        request, proof: for any number.
-        claims: not proven.
-
-    Raises:
-        EngineDisagreement: when ints do not confirm a step.
-    """
+    """For each open claim the step with few that breaks it, and how many more than the fewest; raises."""
     steps: dict[str, tuple[int, Trace]] = {}
     for more in range(MOST_MORE + 1):
         if not (pending := [claim for claim in claims if claim not in steps]) or passed():
@@ -341,12 +333,7 @@ FIRST_STATES = 100_000
 
 
 def search_evidence(request: ProofRequest, proof: Proof, most: int, explore: Explorer) -> SearchEvidence:
-    """The search that a proof needs; none where there are no counterexamples, and nothing has to be shown.
-
-    Args:
-        request, proof: the claims to be proven, and their answers.
-        most: states to explore; 0: none.
-    """
+    """The search that a proof needs, of so many states; none without counterexamples, and nothing to be shown."""
     of_any = request.of_any()
     wanted = of_any or any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim))
     if not wanted and not needs_case(proof.theory, proof.targets):
@@ -391,10 +378,7 @@ def needs_case(subject: Theory, claims: Iterable[str]) -> bool:
 
 
 def of_scope(request: ProofRequest, most: int, explore: Explorer) -> SearchEvidence:
-    """The search of the scope that was proven, of at most so many states.
-
-    Where explorers do not take a bound, runs with the largest that they take show what claims speak of.
-    """
+    """The search of the scope that was proven; where explorers do not take a bound, with the largest that they take."""
     beyond = request.beyond_searches()
     try:
         explored_program = program(with_lemmas(request.of_more(0) if beyond else request.subject(proof=False)))
@@ -425,14 +409,7 @@ def with_smallest(
     request: ProofRequest, proof: Proof, evidence: SearchEvidence, searches: dict[int, Exploration],
     explore: Callable[[Program], Exploration] | None = None,
 ) -> SearchEvidence:  # fmt: skip
-    """Evidence with the smallest counterexample to induction of each claim that it leaves open.
-
-    Args:
-        request, proof: for any number of brokers.
-        evidence: of searches with few.
-        searches: those, by how many brokers there are more than the fewest.
-        explore: for numbers that were not explored; None: they are not.
-    """
+    """Evidence with the smallest counterexample of each open claim, from searches with few by how many more."""
     unproven = [claim for claim in proof.targets if not proof.inductive(claim) and evidence.refutation(claim) is None]
     steps = smallest_steps(request, proof, unproven)
     for more in sorted({more for more, _ in steps.values()} - {*searches}):
@@ -507,12 +484,7 @@ class ProofQuestion:
     cluster: Cluster | None = None  # what answers the queries, a few of one action a task; None: this machine
 
     def answer(self) -> ProofAnswer:
-        """The proof with its judgements; the seconds are those of the proof alone.
-
-        Raises:
-            Refusal: for a fault of the system.
-            EngineDisagreement: when ints do not confirm what compiled code or a solver says.
-        """
+        """The proof with its judgements, in its own seconds; raises Refusal for a fault, EngineDisagreement."""
         start = time.monotonic()
         proof = run_proof(self.request, self.effort, self.only, self.workers, self.quiet, self.cluster)
         seconds = time.monotonic() - start

@@ -44,10 +44,7 @@ class ProofRequest:
         return subject(self.name, self.scope, self.bounds, self.rules, proof=proof, expressions=added)
 
     def of_numbers(self, system: System, numbers: Mapping[str, int]) -> Subject:
-        """The subject with numbers for the bounds that are `any`; what those free is no larger than they are.
-
-        What only provers take, such as logs without a largest offset, is as large as explorers take it.
-        """
+        """The subject with numbers for the bounds that are `any`, and what those free as large as explorers take."""
         preset, added = system.setting(self.scope).bounds, Expressions(self.invariants, names=self.names)
         within = {
             bound.name: min(preset[bound.name], numbers[bound.freed_by])
@@ -78,11 +75,7 @@ class ProofRequest:
                     part(chosen.setting)
 
     def compare(self) -> None:
-        """Compare the rules of any number with those of each of few, but for those that are shipped.
-
-        Raises:
-            Refusal: where they differ.
-        """
+        """Compare the rules of any number with those of each of few, but for shipped ones; raises Refusal."""
         if self.of_any() and self.compared and not self.subject().shipped:
             traced(self.subject(), theory, few=self._of_each)
 

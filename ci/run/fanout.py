@@ -143,11 +143,7 @@ def fan_out_options(command: Command, more: Mapping[str, str] = MappingProxyType
 
 
 def check_same(made: str, asked: str) -> None:
-    """Refuse to answer for a program that a worker made, by its digest, if it is not the one that was asked about.
-
-    Raises:
-        SystemFault: which says what to mend.
-    """
+    """Refuse, by its digest, a program that a worker made if it is another; raises SystemFault with the mend."""
     if made != asked:
         raise SystemFault("a worker made another system of the same module; make it depend on nothing but its source")
 

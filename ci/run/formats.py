@@ -103,11 +103,7 @@ def package() -> Path:
 
 
 def place(file: str | Path, line: int) -> SourceLine:
-    """A file as reports name it.
-
-    A file of an installed kraftcheck is named as its module is, `kraftcheck/properties/...`, for it is in no repository
-    of the user; in a checkout of kraftcheck it is a file as any other.
-    """
+    """A file as reports name it: in a checkout as any, of an installed package by `kraftcheck/...`."""
     return _place(str(Path(file).absolute()), line, repository())
 
 
@@ -384,11 +380,7 @@ HOST = "localhost"  # the format wants a host; which one it was says nothing abo
 
 
 def junit(runs: Sequence[JudgedRun], moment: str) -> str:
-    """The document.
-
-    Args:
-        moment: when it was, `YYYY-MM-DDTHH:MM:SS`.
-    """
+    """The document, at a moment `YYYY-MM-DDTHH:MM:SS`."""
     root = ET.Element("testsuites")
     for number, run in enumerate(runs):
         _suite(root, run, number, moment)

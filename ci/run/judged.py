@@ -99,12 +99,7 @@ def judged(
     expected: Mapping[str, str] | None = None,
     shortest: bool = True,
 ) -> tuple[JudgedProperty, ...]:
-    """The verdicts of a search or a proof.
-
-    Args:
-        expected: the verdict that a property must have, in words; all others must hold.
-        shortest: whether no counterexample is shorter than those found.
-    """
+    """The verdicts of a search or proof, each `expected` or to hold, with `shortest` traces or not."""
     claims = claims_of(chosen)
     return tuple(
         expecting(

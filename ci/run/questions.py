@@ -92,16 +92,7 @@ def search(
     progress: Callable[[SearchProgress], None] | None = None, on_compile: Callable[[], None] | None = None,
     symmetry: str = "--symmetry on",
 ) -> Exploration:  # fmt: skip
-    """The search of a program within a budget.
-
-    Args:
-        stop, progress, on_compile: as `explore` takes them.
-        symmetry: how a symmetry was asked for.
-
-    Raises:
-        Refusal: when a term of the system is too wide for the engine, no state is initial, or a symmetry is none.
-        EngineDisagreement: when ints do not confirm what compiled code says.
-    """
+    """The search of a program within a budget, and by `symmetry`; raises Refusal, and EngineDisagreement."""
     try:
         return explore(traced, budget, clock=time.monotonic, progress=progress, stop=stop, on_compile=on_compile)
     except (LoweringError, SystemFault) as error:
@@ -111,17 +102,7 @@ def search(
 
 
 def run(traced: Program, budget: SearchBudget, quiet: bool, search: Callable[..., Exploration] = search) -> Exploration:
-    """Explore with progress on standard error; Ctrl-C and SIGTERM cut it.
-
-    Where an earlier run explored the same space whole, progress says how much time is left.
-
-    Args:
-        search: what explores; it takes what `search` takes.
-
-    Raises:
-        Refusal: as `search` does.
-        Interrupted: when it was cut before the search began.
-    """
+    """Explore, with progress and the time that an earlier run took; signals cut it; raises as `search`, Interrupted."""
     begin_event = threading.Event()
     expected = earlier_size(traced) if not quiet and budget.cache_dir and not budget.limited else None
     with stop_flag(awaits_report=True) as stop, progress_meter(quiet, expected) as meter:
@@ -185,16 +166,7 @@ def symmetry_of(value: bool | str) -> str:
 
 
 def reduced_program(chosen: Subject, symmetry: str, reduce: str, spelled: Callable[[str, str], str]) -> Program:
-    """The subject traced, to be explored with these reductions.
-
-    Args:
-        symmetry, reduce: as the options have them.
-        spelled: how the user has written one, for refusals.
-
-    Raises:
-        Refusal: where it has no symmetry at this setting, for what cannot be judged in some orders only, for two
-            reductions, and for a reduction that there is not.
-    """
+    """The subject traced, to be explored with these reductions, `spelled` so; raises Refusal where they do not fit."""
     if reduce not in (NONE, ORDERS):
         raise Refusal(f"reduce is {reduce!r}, none of {NONE}, {ORDERS}")
     if reduce == ORDERS and symmetry != OFF:
@@ -219,11 +191,7 @@ FOUND = "the search ended where it was found"  # why a search for a state is not
 
 
 def searched(chosen: Subject, text: str) -> Subject:
-    """The subject whose search ends at the first state that satisfies an expression.
-
-    Raises:
-        Refusal: for an expression that does not fit the state.
-    """
+    """The subject whose search ends at the first state of an expression; raises Refusal where that does not fit."""
     listing = f"kraftcheck step {shlex.quote(chosen.name)}"
     try:
         shape = ask("layout", lambda: chosen.system.layout(chosen.setting))
@@ -284,11 +252,7 @@ class SearchQuestion:
     spelled: Callable[[str, str], str] = option  # how the user has written a reduction, for refusals
 
     def traced(self) -> Program:
-        """The subject traced, to be explored with these options.
-
-        Raises:
-            Refusal: as `reduced_program`; for another engine; for a reduction that may leave out the shortest way.
-        """
+        """The subject traced, to be explored with these options; raises Refusal where engine or reduction misfit."""
         for name, value, without in (("reduce", self.reduce, NONE), ("symmetry", self.symmetry, OFF)):
             if value != without and self.chosen.kafka:
                 raise Refusal(f"{self.spelled(name, value)} is of the rules; Kafka's classes are explored without it")
@@ -306,15 +270,7 @@ class SearchQuestion:
         return (*["--strict"] * self.budget.strict, *reductions, *[f"--reduce={self.reduce}"] * (self.reduce != NONE))
 
     def result(self, traced: Program, native: NativeSearch, quiet: bool = True) -> Result:
-        """The answer.
-
-        Args:
-            quiet: whether the other engines show no progress.
-
-        Raises:
-            Refusal: for options of another engine, and what the engine refuses.
-            EngineDisagreement: when ints do not confirm what compiled code says.
-        """
+        """The answer, of other engines `quiet` if so; raises Refusal for options, EngineDisagreement."""
         _check_flags(self.engine, self.cluster.used_flags() + ["session"] * (self.session is not None))
         if self.engine == "native":
             return self._result(native(traced, self.budget), None)
@@ -366,12 +322,7 @@ class WalkQuestion:
     long_searches: int = 3  # counterexamples that are worth a long search for a shorter run
 
     def result(self, traced: Program, walk: Callable[[Program, WalkPlan], Walks]) -> Result:
-        """The answer.
-
-        Raises:
-            Refusal: as `walks_of` does.
-            EngineDisagreement: when ints do not confirm what compiled code says.
-        """
+        """The answer; raises Refusal as `walks_of`, and EngineDisagreement where ints differ from the code."""
         walked = Walked.of(self.chosen, self.plan, walk(traced, self.plan), self.long_searches)
         return Result(
             self.chosen, "simulate", walked.verdicts(), traced.claims, tuple(walked.summary()),

@@ -124,14 +124,7 @@ class ReportFiles:
     sarif: Path | None = None
 
     def check(self, **others: str | Path | None) -> None:
-        """Refuse files that cannot be written, or that another option writes too, before work is spent.
-
-        Args:
-            others: further files of the command, by option.
-
-        Raises:
-            Refusal: in one line.
-        """
+        """Refuse files that cannot be written, or that another option writes too, before work is spent."""
         for path in (self.junit, self.sarif):
             check_writable(None if path is None else str(path.absolute()))
         check_apart(**others, junit=self.junit, sarif=self.sarif)
@@ -147,11 +140,7 @@ class ReportFiles:
         return any(self.paths) or _is_action()
 
     def write(self, screen: Screen, runs: Sequence[JudgedRun], code: int, last_line: str) -> None:
-        """Write the files; under GitHub Actions annotate the change and add to the summary of the job.
-
-        Args:
-            screen: where files and annotations are named: standard error, where standard output is a document.
-        """
+        """Write the files, named on a screen; under GitHub Actions annotate, and add to the job's summary."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
         for path in self.paths:
             if path is not None:
@@ -177,11 +166,7 @@ def unwritten(failed: Callable[[], object]) -> Iterator[None]:
 
 
 def write_unjudged(command: str, files: Mapping[str, Path], code: int, reason: str) -> None:
-    """Write reports in which nothing passes, where this run has written none; under GitHub Actions annotate too.
-
-    Args:
-        files: where they go, by option.
-    """
+    """Write reports in which nothing passes, where this run wrote none; under GitHub Actions annotate too."""
     left = {option: path for option, path in files.items() if not path.exists() and _takes(path)}
     claim, at = always("verdict", "kraftcheck ends with a verdict", bool), None
     if (begins := re.match(r"(.+?):(?: line )?(\d{1,7})?", reason)) and os.path.isfile(begins[1]):
@@ -205,12 +190,7 @@ def _takes(path: Path) -> bool:
 
 
 def finish(screen: Screen, result: Result, target: str | None, reports: ReportFiles) -> NoReturn:
-    """Write the document and the reports of a result, print its last line, and end with its exit code.
-
-    Args:
-        screen: standard error, where standard output is the document.
-        target: where the document goes; None: nowhere.
-    """
+    """Write a result's document, if to a target, and reports, print its last line, end with its exit code."""
     with unwritten(lambda: result.exit_code):
         if target is not None:
             write_json(target, result.document)

@@ -355,11 +355,7 @@ def _row(cell: str, *texts: str) -> str:
 
 
 def check_out(out: AnyPath | None, engine: str, *others: str | Path | None) -> None:
-    """Refuse a folder for results that cannot be used, before anything is explored.
-
-    Raises:
-        Refusal: see `check_results`; of Spark's datasets, which go on, for a folder of something else.
-    """
+    """Refuse a folder for results before anything is explored: see `check_results`; Spark's datasets go on."""
     if engine == "native" or out is None:
         if isinstance(out, ObjectPath):
             raise Refusal(f"--out {out} is a URL, which --engine disk and spark write to; name a folder")

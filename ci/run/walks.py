@@ -83,11 +83,7 @@ def walks_of(
     progress: Callable[[WalkProgress], None] | None = None, on_compile: Callable[[], None] | None = None,
     chunks: Chunks = threaded,
 ) -> Walks:  # fmt: skip
-    """The walks of a plan, as every door asks for them: commands, Python, items of pytest.
-
-    Raises:
-        Refusal: when a term of the system is too wide for the engine, or no state is initial.
-    """
+    """The walks of a plan, as every door asks for them; raises Refusal for a term too wide, or no initial state."""
     try:
         return simulate(
             traced, plan, clock=time.monotonic, progress=progress, stop=stop, on_compile=on_compile, chunks=chunks
@@ -139,12 +135,7 @@ def _walker(asked: bytes) -> Walker:
 
 
 def walk(traced: Program, plan: WalkPlan, quiet: bool, chunks: Chunks = threaded) -> Walks:
-    """Walk with progress on standard error; Ctrl-C and SIGTERM cut it.
-
-    Raises:
-        Refusal: as `walks_of` does.
-        Interrupted: when it was cut before the walks began.
-    """
+    """Walk with progress; signals cut it; raises Refusal as `walks_of`, and Interrupted before the walks began."""
     begin_event = threading.Event()
     with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
 
@@ -172,11 +163,7 @@ class Walked:
 
     @classmethod
     def of(cls, chosen: Subject, plan: WalkPlan, walks: Walks, long_searches: int = 3) -> Walked:
-        """The walks of a plan, looked through on ints.
-
-        Raises:
-            EngineDisagreement: when ints do not confirm what compiled code says.
-        """
+        """The walks of a plan, looked through on ints; raises EngineDisagreement where these differ from the code."""
         starts = plan.runs_to_starts
         walks = with_suspects(walks, starts)
         return cls(chosen, plan, walks, confirm_findings(walks, starts, long_searches), witnesses(walks, starts))

@@ -147,11 +147,7 @@ def pickled(value: object) -> bytes:
 
 @contextlib.contextmanager
 def spark_executor(master: str | None, conf: tuple[str, ...], workers: int) -> Iterator[SparkExecutor]:
-    """An executor on a session of its own; Spark's log stays where something went wrong.
-
-    Raises:
-        Refusal: for a setting that is none, and where Spark does not start.
-    """
+    """An executor on its own session; Spark's log stays after a fault; raises Refusal where Spark does not start."""
     settings, here = parse_conf(conf), Path(tempfile.mkdtemp(prefix="kraftcheck-spark-"))
     session = start_session(master, workers, settings, here / LOG)
     with stopped_at_the_end(session, here / LOG):

@@ -31,13 +31,7 @@ from kraftcheck.solvers.machine_code.objectcode import CodeTarget, portable
 
 
 def check_sight_on(cluster: SparkCluster, sight: Sight) -> None:
-    """Let the workers prove that they see the run, before anything is computed.
-
-    A worker that joins later is not asked here: each task that writes looks for itself.
-
-    Raises:
-        Refusal: naming a worker that does not.
-    """
+    """Let the workers prove that they see the run, before any work; those that come later look for themselves."""
     tasks = 4 * cluster.cores
     try:
         rows = cluster.session.range(0, tasks, 1, tasks).mapInArrow(sight_task(sight), RESULT_SCHEMA).collect()
@@ -52,11 +46,7 @@ PACKAGE = Path(__file__).parents[2]
 
 
 def ship_sources(session: Any, archive: Path) -> None:
-    """Send this package to the workers of a cluster; those of an embedded session have it.
-
-    Args:
-        archive: where to put it; workers fetch it from there as long as the session lives.
-    """
+    """Send this package to a cluster's workers, who fetch `archive` while the session lives; an embedded one has it."""
     services = services_of(session)
     if services.embedded:
         return
@@ -80,11 +70,7 @@ _sent: set[str] = set()
 
 
 def check_session(session: Any, options: ClusterOptions) -> None:
-    """Refuse a session that cannot run the jobs of levels, and options that choose another.
-
-    Raises:
-        Refusal: in one line.
-    """
+    """Refuse a session that cannot run the jobs of levels, and options that choose another."""
     if options.master is not None or options.conf:
         raise Refusal("session has its master and settings; leave out master and conf of cluster")
     if not hasattr(session, "newSession"):
@@ -94,10 +80,7 @@ def check_session(session: Any, options: ClusterOptions) -> None:
 
 @contextlib.contextmanager
 def lent(session: Any, log: Path) -> Iterator[Any]:
-    """A session beside a caller's, of its application: settings and views of the caller's stay as they are.
-
-    Warnings of the JVM are in the log too meanwhile.
-    """
+    """A session beside a caller's, of its application, whose settings stay; its JVM's warnings are logged here too."""
     own = session.newSession()
     services = services_of(own)
     for key, value in DEFAULTS.items():
@@ -133,11 +116,7 @@ class SparkEngine:
 
     @classmethod
     def of(cls, options: ClusterOptions, budget: SearchBudget, session: Any = None) -> SparkEngine:
-        """Spark as the options have it, or a caller's session.
-
-        Raises:
-            Refusal: for a setting that is none, and for a session that these cannot choose or that has no JVM here.
-        """
+        """Spark as options have it, or a caller's session; raises Refusal for settings that do not fit."""
         if session is not None:
             check_session(session, options)
         master = options.master if session is None else services_of(session).master
@@ -182,10 +161,7 @@ class SparkEngine:
 
 @contextlib.contextmanager
 def _work_folder(out: AnyPath) -> Iterator[Path]:
-    """Where the driver keeps Spark's log and the sources: the run's folder, of a URL one of this disk.
-
-    Its log is put beside the run at the end; after an error it stays here too.
-    """
+    """Where the driver keeps log and sources: the run's folder, else one of this disk, whose log goes there last."""
     if isinstance(out, Path):
         yield out
         return

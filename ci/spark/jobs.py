@@ -57,11 +57,7 @@ def errors_of_a_job(log: Path) -> Iterator[None]:
 
 
 def job_result(rows: Iterable[Any], cost: Mapping[str, float], bits: int) -> JobResult:
-    """The result of a level's job, from its result rows, whose buckets have numbers of so many bits.
-
-    Raises:
-        JobFailedError: when a task's result is missing or there twice, which exactly-once forbids.
-    """
+    """The result of a level's job, from its rows; raises JobFailedError for a task's result missing, or twice."""
     frames, files, groups, claims = [], [], [], list[dict[int, int]]()
     parts = candidates = 0
     for row in rows:
@@ -149,11 +145,7 @@ class SparkCluster:
             let_go()
 
     def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
-        """Run the job of a level; None when it was cancelled because `stop` was set.
-
-        Raises:
-            JobFailedError: when it fails on all attempts; files without a manifest are left behind.
-        """
+        """Run the job of a level; None when stopped; raises JobFailedError; files without a manifest stay."""
         start, label = time.monotonic(), f"level {level.depth}"
         cost = {"expand_tasks": len(level.splits), "sift_tasks": level.targets, "cores": level.cores}
         if self.is_small(level):
@@ -179,13 +171,7 @@ class SparkCluster:
 
     @contextlib.contextmanager
     def exchange(self, where: AnyPath) -> Iterator[Path | None]:
-        """A folder for what goes from stage to stage, where all tasks are on this machine.
-
-        A run that goes on removes it.
-
-        Args:
-            where: the place that it is made in; it is beside Spark's log where that is a store.
-        """
+        """A folder for what goes between stages on one machine, by a place or log; a run that goes on removes it."""
         if not self.services.embedded:
             yield None
             return

@@ -123,11 +123,7 @@ def _unusable(error: Exception) -> Refusal:
 
 
 def register(session: Any, data: Dataset, *, computes: bool) -> None:
-    """Define the views.
-
-    Args:
-        computes: whether there is a view of transitions, for which the rules are compiled.
-    """
+    """Define the views, that of transitions too if it `computes`, for which the rules are compiled."""
     from kraftcheck.ci.dataset.engine import LEVELS, SPARK, level_rows, states_sql, transitions_sql
 
     for function in FUNCTIONS:

@@ -56,11 +56,7 @@ SQL_ROWS = 1 << 18
 
 
 def check_java() -> None:
-    """Refuse to start without a Java that Spark runs on.
-
-    Raises:
-        Refusal: in one line, saying what is there and what is needed.
-    """
+    """Refuse to start without a Java that Spark runs on, saying what is there and what is needed."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     mend = f"install Java {JAVA} or newer, or set JAVA_HOME"
@@ -77,11 +73,7 @@ def check_java() -> None:
 
 
 def check_packages(engine: str = "spark") -> None:
-    """Refuse to start without the packages of the engine's extra, `spark` or `disk`, or with an older Spark.
-
-    Raises:
-        Refusal: naming what is missing.
-    """
+    """Refuse to start without the packages of the engine's extra, `spark` or `disk`, or with an older Spark."""
     for name in ("pyspark", "pyarrow", "pandas") if engine == "spark" else ("pyarrow",):
         try:
             __import__(name)
@@ -198,11 +190,7 @@ def _choose_python(chosen: str | None) -> None:
 
 @contextmanager
 def stopped_at_the_end(session: Any, log: Path) -> Iterator[None]:
-    """Stop a session at the end; what Python's side of it says of a JVM that has gone is in the log.
-
-    Raises:
-        JobFailedError: when the JVM has gone, whatever else that made go wrong.
-    """
+    """Stop a session at the end, what Python says meanwhile in the log; raises JobFailedError if the JVM has gone."""
 
     handler, server = logging.FileHandler(log), session.sparkContext._accumulatorServer
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%y-%m-%d %H:%M:%S"))
@@ -269,11 +257,7 @@ def on_this_disk(path: AnyPath) -> str:
 
 @contextmanager
 def for_sql(session: Any, rows: int) -> Iterator[None]:
-    """Meanwhile joins and groups take as many tasks as their size asks for, compiled; afterwards all is as before.
-
-    Args:
-        rows: how many rows a join or a group has, about.
-    """
+    """Meanwhile joins and groups of about so many rows take as many tasks as fit, compiled; then all is as before."""
     tasks = max(int(session.sparkContext.defaultParallelism), -(-rows // SQL_ROWS))
     chosen = {
         "spark.sql.shuffle.partitions": str(tasks), "spark.sql.codegen.wholeStage": "true",

@@ -72,10 +72,7 @@ def level_stages(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path 
 
 
 def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> Task:
-    """The first stage: one input row is the number of a split.
-
-    Each gives its candidates, and a frame: the counters, how many candidates there are, how many states it expanded.
-    """
+    """The first stage: candidates of the split whose number is a row, then a frame of counters, sent and expanded."""
 
     def expand_splits(batches: Batches) -> Batches:
         check_sight(level.sight)
@@ -163,10 +160,7 @@ def task_number() -> int:
 
 
 def sight_task(sight: Sight) -> Callable[[Batches], Batches]:
-    """Checks that a worker sees the run and has what tasks import: as many rows as came in, or an error that names it.
-
-    Without a package the exploration would fail at its last step only, the backward search.
-    """
+    """Shows that a worker sees the run and imports all modules, as many rows as came, before anything is computed."""
 
     def see(batches: Batches) -> Batches:
         for room in (spark, backward):

@@ -314,10 +314,7 @@ class Made:
         return Integers(made, setting)
 
     def _shows(self, override: Override, setting: Setting) -> bool:
-        """Whether a run of some that are drawn shows what a rule that is replaced decides otherwise.
-
-        Up to the first such decision, runs with the rule and without it are the same.
-        """
+        """Whether a run of some that are drawn shows what a rule that is replaced decides otherwise."""
         sides = (self._on_ints(setting), self._without(override)._on_ints(setting))
         runs = ((other, random_run(one, seed, STEPS)) for seed in range(DRAWN) for one, other in (sides, sides[::-1]))
         return sides[0].initial != sides[1].initial or any(
@@ -477,11 +474,7 @@ def _wider(kind: Any, names: tuple[str, ...]) -> type:
 
 
 def check_called(place: str, what: str, function: Callable[..., Any], named: Sequence[str]) -> None:
-    """Refuse a function that does not take the first of these in its place, and the others by their names.
-
-    Raises:
-        ChangeError: naming what it takes; for one that gives no answer when it is called.
-    """
+    """Refuse, as ChangeError, a function without these parameters, and one that does not answer when called."""
     check_answers(place, what, function)
     try:
         inspect.signature(function).bind(None, **dict.fromkeys(named[1:]))

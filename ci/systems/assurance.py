@@ -51,13 +51,7 @@ def of_walks(traces: int, prunings: Sequence[Pruning]) -> str:
 
 
 def of_proof(solver: str, second: str | None, domains: Sequence[str], capped: Sequence[str]) -> str:
-    """Who answered, and which bounds the proof rests on.
-
-    Args:
-        solver, second: what answered every query, and what answered it again.
-        domains: fields that may leave their domains although no cap is declared.
-        capped: fields whose declared cap leaves steps out.
-    """
+    """Who answered, a second one too, and which bounds the proof rests on: domains without cap, and caps that cut."""
     answered = f"answered by {solver} alone" if second is None else f"answered by {solver} and {second}, which agree"
     return f"assurance: {answered}; {_bounds(len(capped), len(domains))}"
 

@@ -120,10 +120,7 @@ _LINE = re.compile(r"^(?P<before>[^\s()]+\.py:\d+): | \((?P<after>[^\s()]+\.py:\
 
 
 def at_fault(name: str, system: System, setting: Setting, fault: object) -> Refusal:
-    """A fault of a system, to be raised, in a line that begins with that of its author, where the fault names it.
-
-    Of a changed system it begins with those of the changes that are there else, for the rest is shipped.
-    """
+    """A fault of a system, to be raised, which begins with its author's line, or a changed system's changes'."""
     from kraftcheck.ci.systems.added import is_on  # needs arrays, which lists and help do without
 
     line, said = _LINE.search(str(fault)), str(fault)
@@ -185,10 +182,7 @@ BASE_NOTE = "each choice of the system off"
 
 
 def every_property(name: str, system: System) -> dict[str, Property]:
-    """Properties of the default scope and, for what only they have, of other scopes, rule sets and rows of defects.
-
-    Of a changed system they are those of its own rule set, with each choice of one's own on.
-    """
+    """Properties of the default scope, then others only elsewhere; of a changed system with every choice of its own."""
     words = words_of(system)
     presets: Mapping[str, Any] = {"": None} if words is None else words.presets
     if words is not None and system.base:

@@ -66,11 +66,7 @@ def caller() -> str:
 
 
 def blamed(place: str, what: str, question: Callable[[], T]) -> T:
-    """The answer of a part that a user adds.
-
-    Raises:
-        ChangeError: for what it raises, with its place first, and the line that raised it last.
-    """
+    """The answer of a part that a user adds; what it raises is a ChangeError, with place and line."""
     try:
         return question()
     except (UntraceableRule, LayoutError, RuleError):
@@ -117,11 +113,7 @@ class Override(SystemChange):
 
     @classmethod
     def of(cls, rule: str, by: Any, when: str, others: tuple[Override, ...]) -> Override:
-        """The replacement of a rule, once it can be one.
-
-        Raises:
-            ChangeError: for an id that no rule has, a rule that another one replaces already, or other parameters.
-        """
+        """The replacement of a rule; raises ChangeError for an unknown id, one replaced already, other parameters."""
         if str(rule) not in NOTED:
             near = nearest(str(rule), NOTED, "kraftcheck where")
             raise ChangeError(f"{caller()}: no rule has the id {rule!r}; {near}")
@@ -209,11 +201,7 @@ class _Called:
         return _Called, (self.override,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The value of the user's function.
-
-        Raises:
-            ChangeError: for what it raises, and for what is not of the kind that the rule gives.
-        """
+        """The value of a user's function; raises ChangeError for what it raises, and for what the rule does not give."""
         override = self.override
         if NOW in self._more:
             kwargs[NOW] = _IN_FORCE.get().now

@@ -48,11 +48,7 @@ class CommandWords:
     flags: Mapping[str, str]
 
     def bounds(self, names: Sequence[str], options: Sequence[str]) -> dict[str, int]:
-        """The flags as values of the bounds that are named; `any` is that of one that bounds nothing.
-
-        Raises:
-            Refusal: for an unknown flag (nearest names given) or a value that is no int.
-        """
+        """Flags as bounds by name, `any` as of one that bounds nothing; raises Refusal for others."""
         for name, value in self.flags.items():
             if name not in names:
                 flags = [f"--{bound}" for bound in names]
@@ -73,12 +69,7 @@ def own_options() -> list[str]:
 
 
 def system_and_bounds(words: Sequence[str]) -> tuple[str, dict[str, int]]:
-    """The system among the free words of the running command, and the values of its bounds.
-
-    Raises:
-        Refusal: as `parse_words` and `CommandWords.bounds` do, for a system that there is not, and for one with a bound
-            that an option of the command hides.
-    """
+    """The system among the command's free words, and its bounds; raises Refusal for none, or a hidden bound."""
     options = own_options()
     parsed = parse_words(words, options)
     names = [bound.name for bound in find_system(parsed.system).bounds]
@@ -89,11 +80,7 @@ def system_and_bounds(words: Sequence[str]) -> tuple[str, dict[str, int]]:
 
 
 def parse_words(words: Sequence[str], options: Sequence[str]) -> CommandWords:
-    """The system and the flags `--NAME N` or `--NAME=N` among the free words, in any order.
-
-    Raises:
-        Refusal: when there is no system or more than one, or a flag is given twice or without a value.
-    """
+    """The system and the flags among free words, in any order; raises Refusal for none or several, a flag twice."""
     rest, systems, flags = list(words), [], {}
     while rest:
         word = rest.pop(0)
@@ -172,10 +159,7 @@ def expression_properties(
 
 
 def judged(claims: Sequence[Property], added: Sequence[Property], ids: Sequence[str]) -> tuple[Property, ...]:
-    """The properties to judge of those of a system and those that are added: all, or the ids that --property names.
-
-    What is added is judged in any case, unless it is named too.
-    """
+    """The properties to judge: all, or the named ids; what is added too, unless it is named."""
     known = {claim.id: claim for claim in (*claims, *added)}
     if not ids:
         return tuple(known.values())
@@ -289,12 +273,7 @@ def subject(
 
 
 def rule_set(name: str, system: System, text: str | None) -> tuple[str | None, Any]:
-    """The rule set that is named, or the default one of the system, with its name; none where it takes none.
-
-    Raises:
-        Refusal: for a rule set where none is taken.
-        ScopeError: for an unknown preset or variant.
-    """
+    """The rule set, named or the system's default, with its name; none where it takes none; raises."""
     words = words_of(system)
     if words is None:
         if text is not None:
@@ -326,11 +305,7 @@ def _only(name: str, system: System, setting: Setting, ids: Sequence[str], expre
 
 
 def program(chosen: Subject, compared: bool = True) -> Program:
-    """The subject traced, and compared with ints as of `traced`.
-
-    Raises:
-        Refusal: where a user's system is at fault, in one line.
-    """
+    """The subject traced, and compared with ints as of `traced`; raises Refusal for a fault of a user's system."""
     return traced(chosen, trace, compared)
 
 
@@ -338,13 +313,7 @@ def traced(
     chosen: Subject, how: Callable[[System, Setting], Traced], compared: bool = True,
     few: Callable[[], Sequence[tuple[System, Setting]]] = tuple,
 ) -> Traced:  # fmt: skip
-    """The subject as some engine takes it; raises as `program` does.
-
-    Args:
-        compared: whether the rules of what is not shipped are compared with ints in a sample; what no engine runs need
-            not be.
-        few: where it is of any number, gives it with few, with whose rules it is compared too.
-    """
+    """The subject as an engine takes it, compared with ints if asked, and `few`; raises as `program`."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
             made = how(chosen.system, chosen.setting)
@@ -426,11 +395,7 @@ def _best_saving(system: System, setting: Setting) -> tuple[str, int]:
 
 
 def refuse_liveness(chosen: Subject, engine: str, only: Sequence[str] = (), mend: str = "") -> None:
-    """Refuse a subject, or the properties that are named, on fair behaviours by an engine that knows none.
-
-    Raises:
-        Refusal: naming the properties, the engine, and what to do besides exploring it.
-    """
+    """Refuse fair behaviours to an engine that knows none, naming properties, engine and what else to do."""
     live = [c.id for c in chosen.system.properties(chosen.setting) if c.kind in LIVENESS and (not only or c.id in only)]
     if live:
         names = ", ".join(live)

@@ -42,11 +42,7 @@ How = Callable[[System, Setting], Traced]  # what traces a system: for explorers
 
 
 def check_switches(chosen: Subject, how: How[Any] = trace) -> None:
-    """Refuse a variant or a bound of a command line that changes nothing in what the command traces.
-
-    Raises:
-        Refusal: naming the first one, and where it changes something.
-    """
+    """Refuse the first variant or bound of a command line that changes nothing there, and say where it does."""
     program = cache(lambda: _fingerprint(chosen, chosen.setting, how))
 
     def changes_nothing(without: Setting) -> bool:

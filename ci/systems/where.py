@@ -255,11 +255,7 @@ def document(
 
 
 def _answer(words: str) -> tuple[list[RuleEntry], tuple[Statement, ...]]:
-    """The statements that the words name, and the rules: of a finding, or that the words are about, or else as stated.
-
-    Raises:
-        Refusal: where there is neither.
-    """
+    """The statements that words name, and the rules: of a finding, by subject, as stated; raises Refusal."""
     if (finding := BY_ID.get(words)) is not None:
         return [entry for entry in entries() if is_of(finding, entry)], ()
     stated = statements_at(words)

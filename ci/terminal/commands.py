@@ -33,12 +33,7 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.I
 
 
 def check_words(command: click.Command, words: Sequence[str], parent: click.Context) -> None:
-    """Refuse words that a command would take for something else than was meant.
-
-    Raises:
-        Refusal: for an empty value, an option given twice of which only the last would count, and a number
-            that is not finite or not written in ASCII digits.
-    """
+    """Refuse an empty value, an option given twice of which one would count, and a number of other digits."""
     context = click.Context(command, parent=parent, info_name=command.name, **command.context_settings)
     values, _, order = command.make_parser(context).parse_args(list(words))
     for parameter in command.params:
@@ -101,15 +96,7 @@ class AskedReports:
 
 
 def check_idle(reason: str, *names: str) -> None:
-    """Refuse options of the running command that would do nothing.
-
-    Args:
-        reason: when they do something.
-        names: of parameters that were left at their defaults if all is well.
-
-    Raises:
-        Refusal: naming the first one that was given.
-    """
+    """Refuse the first named option of the running command that was given and does nothing but for a `reason`."""
     context = click.get_current_context()
     for parameter in context.command.params:
         is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
@@ -170,10 +157,7 @@ COMMANDS = {
 
 
 class Commands(click.Group):
-    """Commands that are imported when they are called.
-
-    An unknown one is answered with the nearest ones, and words that nobody means are refused.
-    """
+    """Commands that are imported when called; unknown ones get the nearest, and words nobody means are refused."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands, in the order in which `--help` shows them."""

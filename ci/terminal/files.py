@@ -25,15 +25,7 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)/+|(file|hdfs|viewfs|s3|s3a|s3n|gs
 
 
 def check_local(place: str | Path, served: str = "local files and folders") -> None:
-    """Refuse a URL; a `Path` of one has lost a slash.
-
-    Args:
-        place: as typed.
-        served: what may be named there.
-
-    Raises:
-        Refusal: in one line.
-    """
+    """Refuse a URL as typed, or the `Path` of one, saying what is `served`."""
     match = _URL.match(str(place))
     if match:
         slashes = "///" if match[1] == "file:" else "//"
@@ -46,15 +38,7 @@ _FILE = re.compile(r"file:(?://(?:localhost)?)?(/[^/].*)", re.IGNORECASE | re.DO
 
 
 def local_path(place: str, served: str = "local files and folders") -> str:
-    """A path as it is, and the path of a `file:` URL, `file:///run` or `file:/run`, its escapes decoded.
-
-    Args:
-        place: as typed.
-        served: what may be named there.
-
-    Raises:
-        Refusal: in one line, for any other URL, and for one that names no path of this machine.
-    """
+    """A path as it is, or of a `file:` URL, decoded; raises Refusal for other URLs, saying what is `served`."""
     match = _FILE.fullmatch(place)
     if match is None:
         check_local(place, served)
@@ -69,11 +53,7 @@ _MATCHED = re.compile(r"[*?\[\]{}\\]")
 
 
 def check_matched(path: Path) -> None:
-    """Refuse a folder whose name the readers of datasets take for several: they match patterns, and see partitions.
-
-    Raises:
-        Refusal: in one line.
-    """
+    """Refuse a folder whose name readers of datasets take for several: they match patterns, and see partitions."""
     whole = path.absolute()
     match = _MATCHED.search(str(whole))
     if match:
@@ -111,11 +91,7 @@ _OF_RESULTS = frozenset({
 
 
 def _check_ours_or_none(path: Path) -> None:
-    """Refuse to replace a file that may be a source, and that no run wrote.
-
-    Raises:
-        Refusal: in one line; OSError where it cannot be read.
-    """
+    """Refuse to replace a file that may be a source, and that no run wrote; raises OSError where it cannot be read."""
     if path.suffix.lower() in _OF_RESULTS or not path.is_file() or not path.stat().st_size:
         return
     with path.open("rb") as stream:
@@ -126,13 +102,7 @@ def _check_ours_or_none(path: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file under a temporary name, then rename it.
-
-    A link stays a link; a device or a pipe is written as it is.
-
-    Raises:
-        Refusal: in one line, when the place cannot be written.
-    """
+    """Write a file, renamed when whole; a link stays one, a device or pipe is written as it is; raises Refusal."""
     try:
         place = path.resolve() if path.is_symlink() else path
         _check_ours_or_none(path)
@@ -184,13 +154,7 @@ def _refuse(path: Path, reason: str, cause: Exception | None = None) -> NoReturn
 
 
 def check_writable(target: str | None) -> None:
-    """Refuse a file that cannot be written, before work is spent on what it shall hold; `-` and None pass.
-
-    So is one that somebody wrote: a source, in which no run has left its mark.
-
-    Raises:
-        Refusal: in one line.
-    """
+    """Refuse, before work, a file that cannot be written, or that somebody wrote; `-` and None pass."""
     if target is None or target == "-":
         return
     check_local(target)
@@ -212,14 +176,7 @@ def check_writable(target: str | None) -> None:
 
 
 def probe(place: Path) -> None:
-    """Make a file or a folder beside a place, as if for the place, and remove it: permissions alone do not tell.
-
-    Args:
-        place: absolute; folders that it lacks are made, and removed, too.
-
-    Raises:
-        OSError: when nothing can be made there.
-    """
+    """Make a file or folder beside an absolute place and remove it, since permissions do not tell; raises OSError."""
     above = next(folder for folder in place.parents if folder.exists())
     made = Path(tempfile.mkdtemp(dir=above, prefix=f".{place.name}." if above == place.parent else ".kraftcheck."))
     try:
@@ -237,14 +194,7 @@ def remove_older(path: Path, begins: bytes) -> None:
 
 
 def check_apart(**targets: str | Path | None) -> None:
-    """Refuse two outputs into one place, of which the last would be left; None passes.
-
-    Args:
-        targets: the places, by option, underscores for dashes.
-
-    Raises:
-        Refusal: naming both options.
-    """
+    """Refuse two outputs, by option with underscores, into one place, of which the last would be left; None passes."""
     options: dict[str, str] = {}
     for name, target in targets.items():
         option = f"--{name.replace('_', '-')}"
@@ -338,20 +288,12 @@ def read_bytes(path: Path, limit: int, *, follow: bool = True) -> bytes:
 
 
 def read_json(path: Path, limit: int = MAX_JSON_BYTES, *, follow: bool = True) -> Any:
-    """The JSON document in a file; `limit` and `follow` as of `read_bytes`.
-
-    Raises:
-        Refusal: naming the file, and the line where it is malformed.
-    """
+    """The JSON document in a file, read as by `read_bytes`; raises Refusal, naming the file, and a line at fault."""
     return parse_json(path, read_bytes(path, limit, follow=follow))
 
 
 def parse_json(path: object, data: bytes) -> Any:
-    """The JSON document that a file holds, of which `data` was read.
-
-    Raises:
-        Refusal: naming the file, and the line where it is malformed, or a key that is repeated.
-    """
+    """The JSON document of a file's `data`; raises Refusal, naming file and line, where malformed or a key is twice."""
     try:
         document = json.loads(data.decode("utf-8"), object_pairs_hook=once, parse_constant=_no_number)
     except UnicodeDecodeError as error:
@@ -368,11 +310,7 @@ def parse_json(path: object, data: bytes) -> Any:
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON from its keys and values.
-
-    Raises:
-        ValueError: for a key that is repeated: readers differ in which of its values they take.
-    """
+    """An object of JSON; raises ValueError for a repeated key: readers differ in which value they take."""
     result = dict(pairs)
     if len(result) != len(pairs):
         keys = [key for key, _ in pairs]
@@ -399,15 +337,7 @@ def deeper(value: Any, depth: int) -> bool:
 
 
 def check_named(place: object, system: str, named: str | None) -> None:
-    """Refuse to import what a file names: to import is to run, so the command line has to say the same.
-
-    Args:
-        system: the system that it names.
-        named: the system that the command line names; None: none.
-
-    Raises:
-        Refusal: for another system, or for a user's system that the command line does not name.
-    """
+    """Refuse to import the system that a file names, unless the command line names it: to import is to run."""
     if named is not None and named != system:
         raise Refusal(f"{place}: of the system {system}, not of {named}")
     if named is None and ":" in system:
@@ -426,11 +356,7 @@ def folder(path: Path) -> Path:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a folder in which no file can be made; one that is not there yet is tried, and not left behind.
-
-    Raises:
-        Refusal: in one line.
-    """
+    """Refuse a folder in which no file can be made; one that is not there is tried, and not left behind."""
     check_local(path)
     try:
         probe(path.resolve() / "file")
@@ -448,15 +374,7 @@ _FIRST = "kraftcheck wrote these files, and replaces this folder:"
 
 @contextlib.contextmanager
 def results(option: str, place: Path) -> Iterator[Path]:
-    """A new folder to write into, which takes the place once the block ends; after an error all is as before.
-
-    Args:
-        option: which option named the place, for refusals.
-        place: where the results shall be.
-
-    Raises:
-        Refusal: for a place that cannot be replaced; see `check_results`.
-    """
+    """A new folder that takes its place after the block, or leaves all as before; raises as `check_results`."""
     check_results(option, place)
     target = place.resolve()
     try:
@@ -478,16 +396,7 @@ def results(option: str, place: Path) -> Iterator[Path]:
 
 
 def check_results(option: str, place: Path | None, *others: str | Path | None) -> None:
-    """Refuse a folder that this run could not replace, before work is spent.
-
-    Args:
-        option: which option named the place.
-        place: the folder; None passes.
-        others: files that the run writes besides, which may not lie in it; None and `-` pass.
-
-    Raises:
-        Refusal: for a URL, a file, a folder that no run made or that holds other files, one that cannot be replaced.
-    """
+    """Refuse an option's folder that no run could replace, or that holds others' places, before work; None passes."""
     for name in (place, *others):
         if name is not None:
             check_local(name)

@@ -307,11 +307,7 @@ def current() -> Deadline | None:
 
 @contextlib.contextmanager
 def limited(text: str | None) -> Iterator[None]:
-    """Meanwhile work ends after this time, such as `90s`; None: no limit.
-
-    Raises:
-        Refusal: for another text, and where the time was over before there was anything to report.
-    """
+    """Meanwhile work ends after this time, such as `90s`; None: no limit; raises Refusal for no time, or one over."""
     before = _OF_PYTHON.set(None if text is None else Deadline(time.monotonic() + duration(text, "time_limit"), text))
     try:
         yield

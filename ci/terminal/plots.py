@@ -22,11 +22,7 @@ GIGA = 10**9
 
 
 def check_plot(path: Path) -> None:
-    """Refuse a picture that cannot be made, before work is spent.
-
-    Raises:
-        Refusal: for another kind of file, or without matplotlib.
-    """
+    """Refuse, before work is spent, another kind of file than pictures have, and any without matplotlib."""
     check_local(path)
     if path.suffix not in FORMATS:
         raise Refusal(f"--plot writes {' or '.join(FORMATS)}, not {path.name!r}")
@@ -109,15 +105,7 @@ def _draw_sizes(axis: Axes, levels: Sequence[LevelCost]) -> None:
 
 
 def plot_walks(path: Path, title: str, walks: Walks) -> None:
-    """Draw the distinct states, and the goals, that random walks had reached by so many steps: their saturation.
-
-    Args:
-        path: a PNG or SVG file.
-        walks: with their curve.
-
-    Raises:
-        Refusal: when the file cannot be written.
-    """
+    """Draw the distinct states and goals that walks had reached by steps, as PNG or SVG; raises Refusal."""
     import matplotlib as mpl  # only with the extra
 
     mpl.use("Agg")

@@ -107,10 +107,7 @@ class _Asking:
     seed: int
 
     def rounds(self, rules: RuleSet) -> Iterator[tuple[FullAnswer, list[str]]]:
-        """The questions with their lines, in the order of cost; no round begins once the time is over.
-
-        What is known of a round that was not asked whole when it was over is the last.
-        """
+        """What is asked, with its lines, cheapest first, none begun once time is over; of one cut off what is known."""
         for asked in (self._first, self._checks, self._more):
             if not passed():
                 try:
@@ -132,10 +129,7 @@ class _Asking:
         return None if passed() else beside_release(self.build, rules, self.seed)
 
     def images(self, rules: RuleSet) -> TourRow | None:
-        """The steps of `images` on the classes by which a broker applies records; None as of `beside`.
-
-        They know nothing of disks, whatever the rules say of them.
-        """
+        """The steps of `images` on the classes by which brokers apply records, without disks; None as of `beside`."""
         if passed():
             return None
         asked = rules.switched(**dict.fromkeys(OF_DISKS, False))

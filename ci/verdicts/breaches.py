@@ -92,10 +92,7 @@ def located(build: Build, one: JudgedProperty) -> JudgedProperty:
 def written(
     place: Path | None, build: Build, told: tuple[str, ...], compared: Mapping[str, SearchComparison]
 ) -> Iterator[str]:
-    """Write the page, the pictures and the tests, if a place is named; what was written, in lines.
-
-    The last line that was told is the answer. Raises as `breaches` does.
-    """
+    """Write page, pictures and tests where a place is named, and say what; the answer last; raises as `breaches`."""
     if place is None:
         return
     found = breaches(build, compared)

@@ -52,12 +52,7 @@ from kraftcheck.solvers.program.verdict import (
 
 
 def table(explored: Sequence[ExploredRow], unexpected: Collection[tuple[Row, str]], verbose: bool) -> tuple[Table, int]:
-    """A row for each property, a column for each rule set; the shortest refutation over all scopes.
-
-    Returns:
-        The table, what is unexpected first, then the worst; and how many properties it leaves out, because they
-        hold everywhere as expected and not everything is asked for.
-    """
+    """A row for each property, a column for each rule set, worst first; and how many are left out, as expected."""
     presets = list(dict.fromkeys(one.row[2] for one in explored))
     table_ = Table((Column("property"), *map(Column, presets)))
     by_rank: dict[int, list[tuple[str | Text, ...]]] = {}
@@ -309,11 +304,7 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
 
 
 def check_built_in(wanted: CheckOptions, screen: Screen, verbose: bool = False, asked: bool = False) -> FinishedCheck:
-    """Check the rows of the systems that come with kraftcheck, and report; raises Refusal for a name no row has.
-
-    Args:
-        asked: whether they are, and not only what is left where there is no table: that is said first.
-    """
+    """Check the built-in rows, and report; said first unless `asked`; raises Refusal for a name that no row has."""
     for name in wanted.systems:
         find_system(name)
     rows = wanted.shard.of_parts(plan(wanted.systems, wanted.scopes, wanted.rules))

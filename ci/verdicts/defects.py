@@ -39,14 +39,7 @@ from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXI
 
 
 def release_defects(names: Sequence[str], release: str, budget: SearchBudget, target: str | None, quiet: bool) -> int:
-    """Search each finding (or those named) with the rules of a release; the exit code.
-
-    A finding must be refuted in as many steps as recorded, or hold as recorded, and its mend alone must make the
-    property hold.
-
-    Raises:
-        Refusal: for a release or a finding that is not known.
-    """
+    """Search findings by a release's rules: refuted in the recorded steps, not once mended; the exit code."""
     chosen = _findings(names)
     if release not in known_versions():
         raise Refusal(f"--kafka: no evidence of Kafka {release}; known: {', '.join(known_versions())}")

@@ -47,11 +47,7 @@ def of_number(request: ProofRequest, number: int) -> ProofRequest:
 
 
 def explored_with(request: ProofRequest, proof: Proof, number: int, budget: SearchBudget, quiet: bool) -> bool:
-    """Whether a search with a number of brokers was whole, and reached what each proven claim speaks of.
-
-    Raises:
-        EngineDisagreement: where it refutes what is proven.
-    """
+    """Whether a search with few was whole, and reached what proofs speak of; raises EngineDisagreement."""
     found = run(program(with_lemmas(of_number(request, number).subject(proof=False))), budget, quiet)
     evidence = SearchEvidence(others=(found,))
     confirm_proven(proof, evidence)
@@ -61,11 +57,7 @@ def explored_with(request: ProofRequest, proof: Proof, number: int, budget: Sear
 def proven_with(
     request: ProofRequest, claims: Sequence[str], number: int, effort: Effort, workers: int, quiet: bool
 ) -> bool:
-    """Whether claims that are proven for any number are proven for this one too; False where there is no answer.
-
-    Raises:
-        EngineDisagreement: where one is not inductive.
-    """
+    """Whether what is proven for any number is proven here; False for no answer; raises EngineDisagreement."""
     finite = run_proof(of_number(request, number), effort, claims, workers, quiet)
     refuted = [a.obligation for claim in claims for a in finite.failures(claim) if a.result == REFUTED]
     if refuted:
@@ -77,11 +69,7 @@ def proven_with(
 def numbers_that_agree(
     request: ProofRequest, proof: Proof, effort: Effort, budget: SearchBudget, quiet: bool
 ) -> tuple[int, ...]:
-    """The numbers of brokers for which what is proven for any number holds; one that is not decided is left out.
-
-    Raises:
-        EngineDisagreement: where it does not hold for one.
-    """
+    """The numbers of brokers for which what is proven for any holds; open ones left out; raises EngineDisagreement."""
     if not (proven := [claim for claim in proof.targets if proof.proven(claim)]):
         return ()
     agreeing = [number for number in EXPLORED if explored_with(request, proof, number, budget, quiet)]
@@ -147,13 +135,7 @@ class ProofRow:
 
 
 def row_proofs(row: Row, proven: bool, budget: SearchBudget, quiet: bool) -> Iterator[ProofRow]:
-    """The proofs of a row, at its scope's bounds if asked; none follows one that was stopped.
-
-    As many processes as the budget has threads ask Z3.
-
-    Raises:
-        EngineDisagreement: where what is proven for any number of brokers is refuted for one.
-    """
+    """A row's proofs, by as many processes as threads, none after one that was stopped; raises EngineDisagreement."""
     if proven:
         yield (of_scope := _of_scope(row, budget.threads, quiet))
         if of_scope.stopped:
@@ -318,12 +300,7 @@ class CheckedRows:
 
 
 def row_parts(row: Row, proven: bool, options: RowOptions) -> Iterator[RowPart]:
-    """Search a row, then prove it, at its scope's bounds if asked; nothing follows a part that was stopped.
-
-    Raises:
-        Interrupted: when the search was stopped before it began.
-        EngineDisagreement: when it refutes what is proven.
-    """
+    """Search a row, then prove it; nothing follows a part that was stopped; raises Interrupted, EngineDisagreement."""
     chosen = subject(row[0], row[1], {}, row[2])
     native = functools.partial(run, quiet=options.quiet)
     result = SearchQuestion(chosen, options.budget).result(program(chosen), native)

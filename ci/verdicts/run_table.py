@@ -144,11 +144,7 @@ def _searched(folder: Path) -> list[Path]:
 
 
 def _check_own(table: RunTable) -> None:
-    """Refuse a table that nobody named, where another user wrote it or its modules, or may put modules in their place.
-
-    Raises:
-        Refusal: naming the file and the mend.
-    """
+    """Refuse an unnamed table that another user wrote, or whose modules he wrote or may replace."""
     path = table.path
     mend = f"code that it names would be run; if you trust it, --config {path}; else --built-in"
     words = {path: "it", path.parent: "its folder"}
@@ -206,11 +202,7 @@ def _read(path: Path) -> RunTable | None:
 
 
 def _toml(text: str) -> Any:
-    """The document, once its nesting and the lengths of its keys are looked at.
-
-    Raises:
-        ValueError, RecursionError: for what is no TOML, or none that is read.
-    """
+    """The document, its nesting and keys looked at first; raises ValueError, RecursionError for what is no TOML."""
     for number, line in enumerate(text.splitlines(), start=1):
         if line.count(".") > MOST_DOTS:
             raise ValueError(f"line {number} has more than {MOST_DOTS:,} dots")

@@ -271,12 +271,7 @@ def _execute_all(
     screen: Screen, prepared: Sequence[PreparedRun], wanted: CheckOptions, place: Path | None,
     executed: list[ExecutedRun], refused: dict[str, str],
 ) -> None:  # fmt: skip
-    """Execute run by run, up to the one in which the work is stopped or the time is over.
-
-    Args:
-        executed: gets the runs that have verdicts.
-        refused: gets the reason of each run that is refused, by its title.
-    """
+    """Execute run by run until stopped; `executed` gets those with verdicts, `refused` reasons by title."""
     for done in _executed(prepared, wanted, refused):
         executed.append(done)
         wrong = sum(not row.passed for row in done.judged.properties)

@@ -67,12 +67,7 @@ class AdminProcess:
     bootstrap: str
 
     def ask(self, request: str, **fields: Any) -> Any:
-        """Put one request and return what Kafka answers.
-
-        Raises:
-            RequestRefused: when Kafka refuses it.
-            ClusterError: when the process has died.
-        """
+        """Kafka's answer to one request; raises RequestRefused, or ClusterError when the process has died."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
@@ -118,13 +113,7 @@ class AdminProcess:
 
 @contextmanager
 def admin_process(java: list[str], bootstrap: str, output: Path) -> Iterator[AdminProcess]:
-    """Start the process, and end it; its messages go to a file.
-
-    Args:
-        java: the Java command with its class path.
-        bootstrap: addresses of the brokers that are asked.
-        output: the file for messages.
-    """
+    """Start the process of a class path, asking these brokers, and end it; its messages go to a file."""
     with output.open("ab") as messages:
         process = subprocess.Popen(
             [*java, str(ADMIN)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages, text=True
@@ -419,11 +408,7 @@ class KafkaCluster:
         return self.output(node).read_text(encoding="utf-8", errors="replace")
 
     def dump(self, segments: Sequence[Path]) -> str:
-        """Segments of a metadata log, decoded by the release's classes, in the form of Kafka's dump tool.
-
-        Raises:
-            ClusterError: when they cannot be decoded.
-        """
+        """Segments of a metadata log as Kafka's dump tool of the release decodes them; raises ClusterError."""
         command = [*self.java(), str(DUMP), *map(str, segments)]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode:

@@ -151,10 +151,7 @@ class Record:
         return [one.name for one in known if claim in self.alone.get((put_back([one]), *cell), {})]
 
     def unexplained(self) -> list[str]:
-        """The refuted properties of a third kind: without a cause, or of a cause that is no finding without a reason.
-
-        A reason that is stated, and that is no mend by a later release, names what it breaks.
-        """
+        """The refuted properties without a cause, or of one that is no finding, nor mended later, nor reasoned."""
         return [
             f"{row.release} {row.system} {row.scope}: {claim}" + "".join(f" by {one.name}" for one in found)
             for row in self.broken for claim in row.refuted
@@ -205,11 +202,7 @@ _searched: dict[tuple[str, str], Steps] = {}
 
 
 def refuted(cell: Cell, rules: str, only: Sequence[str] = ()) -> Steps:
-    """What a rule set refutes in a scope; rule sets that make the same program are searched once.
-
-    Raises:
-        UndecidedFinding: where a property is not decided.
-    """
+    """What a rule set refutes in a scope; one search for each program; raises UndecidedFinding for what is open."""
     system, scope = cell
     traced = program(subject(system, scope, {}, rules, only))
     key = (" ".join(cell), fingerprint(traced))

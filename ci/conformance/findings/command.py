@@ -56,12 +56,7 @@ def test_of(search: ReleaseSearch) -> str | None:
 
 
 def ask(build: Build, searches: Sequence[ReleaseSearch]) -> Mapping[str, str]:
-    """What the classes of a build answer to the traces, by finding; findings without a test are left out.
-
-    Raises:
-        Refusal: where Java or the jars are missing.
-        DriverError: where a test was not run.
-    """
+    """A build's answers to the traces by finding, those with tests; raises Refusal, DriverError where not run."""
     if int(build.like.split(".")[0]) < OLDEST:
         return {}
     tests = {search.finding.id: text for search in searches if (text := test_of(search)) is not None}
@@ -82,25 +77,13 @@ def _of_brokers(build: Build, searches: Sequence[ReleaseSearch]) -> dict[str, bo
 def observe(
     findings: Sequence[Finding], build: Build, budget: SearchBudget, quiet: bool
 ) -> tuple[list[Evidence], list[ReleaseSearch]]:
-    """The evidence of findings in a build, and the searches with the rules of the release that it is like.
-
-    Raises:
-        Refusal: where Java or the jars are missing.
-        UndecidedFinding, DriverError, Interrupted: where something was not decided.
-    """
+    """The evidence of findings in a build, and the searches by its release's rules; raises where one is not decided."""
     searches = [search(finding, build.like, budget, quiet) for finding in findings]
     return evidence_of(build, searches, searches), searches
 
 
 def evidence_of(build: Build, searches: Sequence[ReleaseSearch], asked: Sequence[ReleaseSearch]) -> list[Evidence]:
-    """The evidence of the searches of one build.
-
-    Args:
-        build: whose classes are asked.
-        searches: of each finding.
-        asked: the searches whose traces are put to the classes; of a finding that the release does not have, that of
-            another release.
-    """
+    """The evidence of searches in a build; `asked` are those whose traces are put to its classes."""
     answers = ask(build, asked) if searches else {}
     return [_evidence(one, answers.get(one.finding.id)) for one in searches]
 

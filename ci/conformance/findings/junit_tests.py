@@ -36,11 +36,7 @@ def with_tests() -> tuple[Finding, ...]:
 
 
 def source(finding: Finding) -> str:
-    """The test of a finding, from its cases of a broker's classes or the recorded steps of the newest release.
-
-    Raises:
-        LookupError: where the rules of the release do not take the steps.
-    """
+    """A finding's test, from broker cases or recorded steps; raises LookupError where the rules do not take these."""
     if finding.broker_cases:
         return _of_broker(finding)
     row = recorded()[finding.id, known_versions()[-1]]
@@ -63,11 +59,7 @@ def _of_broker(finding: Finding) -> str:
 
 
 def retraced(finding: Finding, row: Evidence, chosen: Subject) -> Trace:
-    """The trace of a finding from its recorded steps: the first way to take them all and to break its property.
-
-    Raises:
-        LookupError: where there is none.
-    """
+    """The first trace by a finding's recorded steps that breaks its property; raises LookupError where none is."""
     engine, named = Integers(chosen.system, chosen.setting), wanted(finding).property
     claim = next(one for one in engine.properties if one.id == named)
     for first in engine.initial:

@@ -63,12 +63,7 @@ def text(one: Observation) -> str:
 
 
 def play(scenario: Scenario, version: str, home: Path | None = None) -> Outcome:
-    """What one run of a scenario shows on a release, on a fresh cluster in `home`, which is kept when given.
-
-    Raises:
-        Refusal: where jars or programs are missing.
-        ClusterError: when the cluster does not come so far as to be measured.
-    """
+    """What a run of a scenario shows on a fresh cluster, kept in `home`; raises Refusal, ClusterError before that."""
     with fresh_cluster(version, home, scenario.layout) as cluster:
         return scenario.run(cluster)
 

@@ -66,11 +66,7 @@ def mended(pair: Pair) -> str:
 
 
 def broken(cell: Cell, pair: Pair) -> list[str]:
-    """The properties that a pair of mends refutes in a scope, and the release as it is does not.
-
-    Raises:
-        UndecidedFinding: where a property is not decided.
-    """
+    """What a pair of mends refutes and the release itself does not; raises UndecidedFinding where it is open."""
     return sorted(refuted(cell, mended(pair)).keys() - refuted(cell, NEWEST).keys())
 
 
@@ -106,11 +102,7 @@ def choices() -> tuple[str, ...]:
 
 
 def steps_with(choice: str, place: Needed) -> int | None:
-    """The length of the trace of a property of the mended release with a choice put back; None where it holds.
-
-    Raises:
-        UndecidedFinding: where it is not decided.
-    """
+    """The trace's length with a choice put back in the mended release; None: it holds; raises UndecidedFinding."""
     rules = f"{MENDED}+{choice}" if choice else MENDED
     chosen = subject(place.system, place.scope, place.bounds, rules, only=(place.property,))
     return searched(program(chosen), chosen.title()).get(place.property)

@@ -91,16 +91,7 @@ Link = Callable[[Reference], str]  # writes what a citation leads to as Markdown
 
 
 def in_words(system: str, event: str, to: str = "", did: str = "") -> str:
-    """An event of a trace in Kafka's words.
-
-    Args:
-        system, event: whose, and which.
-        to: in which way a switch is switched.
-        did: what came of it, as the states before and after say.
-
-    Raises:
-        KeyError: for an event that events.toml does not have.
-    """
+    """An event of a trace in Kafka's words, by the way a switch goes and what came of it; raises KeyError."""
     name, arguments = _read(event)
     told = {key: {"True": "yes", "False": "no"}.get(value, value) for key, value in arguments.items()}
     if "directory" in told:
@@ -230,12 +221,7 @@ def releases(finding: Finding) -> str:
 
 
 def report(finding: Finding, says: Mapping[str, str], link: Link) -> str:
-    """A finding as Markdown.
-
-    Args:
-        says: what each rule of the model says, by id.
-        link: writes citations.
-    """
+    """A finding as Markdown, with what each rule says by id; `link` writes citations."""
     return "\n".join(_lines(finding, says, link)) + "\n"
 
 
@@ -438,12 +424,7 @@ def _partition(state: Any) -> Any:
 
 
 def _told(when: str, state: Any, disks: bool) -> str:
-    """A state of any system in sentences; empty where it has no partition.
-
-    Args:
-        when: what the first begins with.
-        disks: whether there are several directories, so that it is said what is in which.
-    """
+    """A state in sentences after `when`; empty where it has no partition; of several disks it is said what is where."""
     one = _partition(state)
     if one is None:
         return ""

@@ -69,12 +69,7 @@ def rules_of(finding: Finding, release: str, *also_off: str) -> str:
 
 
 def search(finding: Finding, release: str, budget: SearchBudget, quiet: bool) -> ReleaseSearch:
-    """Search a finding with the rules of a release, and with its mend.
-
-    Raises:
-        UndecidedFinding: where a search does not decide.
-        Interrupted: when a signal stopped it.
-    """
+    """Search a finding with a release's rules, and its mend; raises UndecidedFinding, and Interrupted by a signal."""
     chosen = subject_of(finding, rules_of(finding, release))
     traced, claim = program(chosen), wanted(finding).property
     trace = refuted(traced, finding.id, budget, quiet, (claim,)).get(claim)
@@ -88,12 +83,7 @@ def search(finding: Finding, release: str, budget: SearchBudget, quiet: bool) ->
 def refuted(
     traced: Program, title: str, budget: SearchBudget, quiet: bool, only: Sequence[str] = ()
 ) -> dict[str, Trace]:
-    """The refuted properties of a program, or of those that are named, with their traces.
-
-    Raises:
-        UndecidedFinding: where one of them is not decided.
-        Interrupted: when a signal stopped the search.
-    """
+    """The refuted properties of a program, or of some, with traces; raises UndecidedFinding, or Interrupted."""
     traces: dict[str, Trace] = {}
     for one in run_to_end(traced, budget, quiet, title).verdicts:
         if one.kind == "sometimes" or (only and one.claim not in only):

@@ -175,11 +175,7 @@ class Build:
         return self.name or self.like
 
     def class_path(self, kind: str = CONTROLLER) -> str:
-        """Its class path: what comes first, then what it does not have of the release that completes it.
-
-        Raises:
-            Refusal: as of `jars`.
-        """
+        """Its class path: what comes first, then what it lacks of the release that completes it; raises as `jars`."""
         given = {part.artifact for part in self.first}
         rest = [path for path in jars(self.like, kind).split(os.pathsep) if _artifact(Path(path).name) not in given]
         return os.pathsep.join([*(str(part.path) for part in self.first), *rest])
@@ -191,10 +187,7 @@ class Build:
         return [*((part.path.name, part.digest) for part in self.first), *sorted(rest)]
 
     def changed(self) -> Set[str]:
-        """The names of its classes of Kafka's that are not, byte by byte, those of the release that completes it.
-
-        Those that a jar of the release has, and what comes in the place of it has not, are among them.
-        """
+        """The names of its classes of Kafka's that differ from the release that completes it, or lack there."""
         paths, released = [Path(path) for path in jars(self.like).split(os.pathsep)], dict[str, int]()
         for path in paths:
             released |= Part(path, "", "").sums()
@@ -322,10 +315,7 @@ def _check_once(parts: Sequence[Part]) -> None:
 
 
 def _check_members(parts: Sequence[Part], ordered: bool) -> None:
-    """Refuse a class of Kafka's that two jars have: in a folder which of them is driven is a matter of names.
-
-    Where the user has put them in order the first is driven, so that a patch comes before the module that it changes.
-    """
+    """Refuse a class of Kafka's that two jars of a folder have; of jars in an order the first one's is driven."""
     by_member = dict[str, Part]()
     for part in parts:
         for member in part.own:
@@ -370,11 +360,7 @@ def _root_of(place: Path) -> str:
 
 
 def _of_checkout(place: Path) -> list[Path]:
-    """The jars of a checkout's modules, or their classes where these are newer.
-
-    Raises:
-        Refusal: where it is not built.
-    """
+    """The jars of a checkout's modules, or classes that are newer; raises Refusal where it is not built."""
     found = list[Path]()
     for build in sorted({*place.glob("*/build"), *place.glob("*/*/build")}):
         name = f"kafka-{build.parent.name}"

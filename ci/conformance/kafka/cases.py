@@ -44,14 +44,7 @@ LATE_REPLIES = {
 
 
 def broker_answers(version: str) -> dict[str, bool]:
-    """For each of `CASES` whether the class of a release, one of `RELEASES`, does what the case says.
-
-    Of one of `OLDER` the cases that ask `BrokerLifecycleManager`.
-
-    Raises:
-        Refusal: for another release, or where jars, Java, Maven or the network are missing.
-        DriverError: when the driver answers otherwise than with all cases.
-    """
+    """For each of `CASES` what the class of a release does; raises Refusal without it, DriverError for other ones."""
     if version not in (*RELEASES, *OLDER):
         raise Refusal(f"the broker of Kafka {version} cannot be asked; one of {', '.join((*OLDER, *RELEASES))} can")
     asked = {name: case for name, case in CASES.items() if version in RELEASES or case.asked == OF_HEARTBEATS}
@@ -62,11 +55,7 @@ def broker_answers(version: str) -> dict[str, bool]:
 
 
 def late_replies(version: str) -> dict[str, bool]:
-    """For each of `LATE_REPLIES` whether the fetcher of a release, 4.0.0 or later, appends the reply.
-
-    Raises:
-        Refusal, DriverError: see `broker_answers`.
-    """
+    """For each of `LATE_REPLIES` whether a release's fetcher, from 4.0.0 on, appends it; raises as `broker_answers`."""
     return {case: int(count) > 0 for case, count in _answers(version, FETCHER, "kafka.server", LATE_REPLIES).items()}
 
 

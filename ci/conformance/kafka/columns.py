@@ -98,12 +98,7 @@ RECORD_FIELDS = ("isr", "replicas", "directories", "elr", "last_known_elr", "rem
 def record_columns(
     change: PartitionChange, leaves: Callable[[str, Any], Sequence[Word]], absent: Mapping[str, int]
 ) -> list[Word]:
-    """The columns of a record: its leader and recovery state, then of each field whether it is there and its columns.
-
-    Args:
-        leaves: the columns of a field, from its name and value.
-        absent: what they hold where the record has no such field; 0 unless named.
-    """
+    """The columns of a record: leader, recovery state, then of each field whether it is there, and its `leaves`."""
     leader, recovering = change.leader, change.recovering
     columns = [
         choose(leader.present, leaves("leader", leader.value)[0], KEEP_LEADER),

@@ -79,16 +79,7 @@ class DriverError(RuntimeError):
 
 
 def compile_driver(build: Build, name: str, kind: str = CONTROLLER) -> str:
-    """The class path of a driver, compiled for a build where the cache does not hold it yet.
-
-    Args:
-        build: whose classes are driven.
-        name: of the driver's class.
-        kind: the set of jars that it stands on.
-
-    Raises:
-        Refusal: where jars or a compiler are missing, or the build's classes are not those the driver knows.
-    """
+    """The class path of a driver for a build, compiled unless cached; raises Refusal without jars or compiler."""
     try:
         return compiled(build, sources(build, name), kind)
     except Refusal as reason:
@@ -183,11 +174,7 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
 
 
 def compile_java(sources: Sequence[Path], class_path: str, place: Path, title: str) -> None:
-    """Compile files into a folder, whole or not at all.
-
-    Raises:
-        Refusal: where there is no compiler, or it refuses a file.
-    """
+    """Compile files into a folder, whole or not at all; raises Refusal without a compiler, or where it refuses."""
     javac = program("javac")
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".classes.") as temporary:
         target = Path(temporary) / "classes"
@@ -203,13 +190,7 @@ def compile_java(sources: Sequence[Path], class_path: str, place: Path, title: s
 
 
 class DriverProcess:
-    """A running driver, which ends with its input.
-
-    Args:
-        build: whose classes are driven.
-        name: of the driver's class.
-        options: of the virtual machine.
-    """
+    """A running driver of a build, by the name of its class, which ends with its input."""
 
     END = b""
     """What tells the driver that no question follows."""
@@ -263,11 +244,7 @@ class DriverProcess:
         self._log.close()
 
     def check_end(self) -> None:
-        """End the process, which was asked nothing.
-
-        Raises:
-            DriverError: when it does not end well, so that no question is to blame.
-        """
+        """End the process, which was asked nothing; raises DriverError when it does not end well."""
         with self._limited(), contextlib.suppress(BrokenPipeError):  # it ended before it was told to
             self._pipe(self._process.stdin).write(self.END)
             self._pipe(self._process.stdin).close()

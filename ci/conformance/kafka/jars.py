@@ -63,11 +63,7 @@ def _home(version: str, kind: str) -> str:
 
 
 def cache_folder() -> Path:
-    """Where jars and compiled drivers are kept: kraftcheck/kafka in the user's cache folder, for this user alone.
-
-    Raises:
-        Refusal: where it is a link, or belongs to another user, who could put classes there, or no class path names it.
-    """
+    """Kraftcheck's folder in the user's cache, for him alone; raises Refusal for a link, or another's folder."""
     place = folder(machine.cache_folder() / "kafka")
     if os.pathsep in str(place):
         raise Refusal(f"{place}: a class path cannot name it; set XDG_CACHE_HOME to a folder without {os.pathsep!r}")
@@ -91,30 +87,14 @@ def program(name: str) -> str:
 
 
 def jars(version: str, kind: str = CONTROLLER) -> str:
-    """The class path of a release, of what Maven fetches into the cache where it is not there yet.
-
-    Args:
-        version: the release, as in "4.1.0".
-        kind: one of the sets; of `OF_NO_RELEASE` the version says nothing.
-
-    Raises:
-        Refusal: for a version without digests, a folder that holds other files than the listed ones, a
-            program that is not installed, or jars that Maven cannot fetch.
-    """
+    """The class path of a release's jars, fetched by Maven; raises Refusal for unlisted digests, or other files."""
     if version not in known_versions():
         raise Refusal(f"no digests of Kafka {version}; known: {', '.join(known_versions())}")
     return any_jars(version, kind)
 
 
 def any_jars(version: str, kind: str) -> str:
-    """The class path of a release, listed or not, of what Maven fetches into the cache where it is not there yet.
-
-    The digests of jars that are not listed are written down beside them as Maven fetched them first; jars that have
-    others later are refused.
-
-    Raises:
-        Refusal: as of `jars`, and where Maven does not know the version.
-    """
+    """The class path of any release; unlisted digests are those that Maven fetched first; raises as `jars`."""
     place, is_listed = cache_folder() / _home(version, kind), version in known_versions()
     record = place.with_name(f"{kind}.json")
     if not os.path.lexists(place) or (not is_listed and not record.exists()):
@@ -132,12 +112,7 @@ def any_jars(version: str, kind: str) -> str:
 
 @contextlib.contextmanager
 def exclusive_cache() -> Iterator[None]:
-    """One process at a time fills the cache: Maven's own folder bears no two.
-
-    Raises:
-        Refusal: for what is no file of this user's in the place of the lock.
-        OutOfTime: where another process fills it until the time is over.
-    """
+    """One process at a time fills the cache; raises Refusal for another's lock, OutOfTime while one fills it."""
     place = cache_folder() / ".lock"
     try:
         handle = open_regular(place, os.O_WRONLY | os.O_CREAT)
@@ -182,11 +157,7 @@ def _maven(*arguments: str, title: str) -> None:
 
 
 def _check(expected: Mapping[str, str], place: Path) -> None:
-    """Refuse a folder that holds anything but the listed jars.
-
-    Raises:
-        Refusal: for what is no folder, a name that is not listed, one that is missing, and a file with another digest.
-    """
+    """Refuse a folder that holds anything but the listed jars, with these digests."""
     again = f"remove the folder {place}, and it is fetched again"
     if not place.is_dir():
         raise Refusal(f"{place} is no folder; remove it, and the jars are fetched")

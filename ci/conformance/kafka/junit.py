@@ -64,12 +64,7 @@ class Act:
 
 
 def junit(trace: Trace, program: Program, title: str, build: Build | None = None) -> dict[str, str]:
-    """The files of a test that takes the steps of a trace on Kafka's managers, by name, with what it stands on.
-
-    Args:
-        trace, program, title: as of `test_source`.
-        build: whose managers they stand on; None: those of 4.0.0 and later.
-    """
+    """A test that takes a trace's steps on a build's managers, files by name; None: those of 4.0.0 and later."""
     name = class_name(trace.claim)
     drivers = {driver.name: driver.read_text("utf-8") for driver in (sources(build, TOUR) if build else DRIVERS)}
     return {f"{name}.java": test_source(trace, program, title, name), **drivers}
@@ -129,11 +124,7 @@ def _elections(steps: Iterable[TraceStep]) -> Iterator[Act]:
 
 
 def _check_listed(start: Elections, acts: Iterable[Act], rules: RuleSet) -> None:
-    """Refuse a step that elects -1, the last known leader: the classes list it in the ISR, and the states nobody.
-
-    Raises:
-        Refusal: naming the step.
-    """
+    """Refuse a step that elects the last known leader: the classes list it in the ISR, and the states nobody."""
     before = start
     for act in acts if rules.partition.dead_last_known_leader_electable else ():
         after = act.after
@@ -176,11 +167,7 @@ def _replication(trace: Trace) -> Iterator[Act]:
 
 
 def _managed(trace: Trace, program: Program) -> Iterator[Act]:
-    """The requests that an exploration of Kafka's classes would put; what brokers do with their disks and logs is none.
-
-    Raises:
-        Refusal: for a step that is not put to the managers.
-    """
+    """The requests that an exploration of Kafka's classes would put; raises Refusal for a step that puts none."""
     system, rules = program.system.name, program.setting.rules
     kinds = {action.name: action for action in program.system.actions(program.setting)}
     before = trace.initial
@@ -232,11 +219,7 @@ def _kraft(trace: Trace, rules: RuleSet) -> Iterator[Act]:
 
 
 def _check_own_min_isr(trace: Trace, rules: RuleSet) -> None:
-    """Refuse a trace in which the first partition decides about the second one's min ISR: the test has one partition.
-
-    Raises:
-        Refusal: naming the place.
-    """
+    """Refuse a trace in which partition 0 decides another's min ISR: the test has one partition."""
     if not rules.controller.min_isr_from_first_partition:
         return
     for number, state in enumerate((trace.initial, *(step.state for step in trace.steps))):

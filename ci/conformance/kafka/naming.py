@@ -108,10 +108,7 @@ def sequence_witnesses(like: str, differences: Iterable[FuzzDifference]) -> list
 
 @frozen
 class FullAnswer:
-    """What asking a rule set in full has shown: how many cases, how many of them differ, and some of those.
-
-    And whether the build ended or hung so often that it is asked no more.
-    """
+    """A rule set asked in full: how many cases, how many differ, some of those, whether the build ended too often."""
 
     cases: int
     differing: int
@@ -145,10 +142,7 @@ class Naming:
 
 
 def candidates(base: str) -> Iterator[tuple[str, ...]]:
-    """Rule sets by name, in tiers: those of releases and of mends, the base with one choice changed, with two.
-
-    What a new choice contradicts is switched off with it, and of two that contradict each other none is made.
-    """
+    """Rule sets in tiers, of releases and mends, the base with one or two choices changed, without contradictions."""
     yield tuple(name for name in (*RELEASES, MENDED, "fixed") if name != base)
     names = [variant_name(name) for name in CHOICES if GROUP_OF[name] in GROUPS]
     changed = {name: otherwise(parse(base), name) for name in names}

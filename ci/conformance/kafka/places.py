@@ -35,25 +35,12 @@ METHODS: Mapping[str, str] = {
 
 
 def place(name: str, version: str, argument: str = "") -> str:
-    """The path of a class in the source of a release, and the line of the first statement of its method.
-
-    Args:
-        name: of a class, or of a method as `Class.method`.
-        argument: the class that the meant method of its name takes, where there are several.
-
-    Raises:
-        LookupError: where the release has no such class or method.
-        Refusal: where Java or the jars are missing.
-    """
+    """File and line of a class, or a `Class.method` that takes `argument`; raises LookupError, Refusal."""
     return _place(name, jars(version, SERVER), "", argument)
 
 
 def place_in(build: Build, name: str) -> str | None:
-    """The path of a method in the source of a build, and its line there; None where it has none of that name.
-
-    Raises:
-        Refusal: where Java or the jars are missing.
-    """
+    """File and line of a method in a build's source; None without one; raises Refusal without Java or jars."""
     try:
         return _place(name, build.class_path(), jars(build.like, CONTROLLER))
     except LookupError:
@@ -100,10 +87,7 @@ def _code(name: str, version: str) -> list[str]:
 
 @functools.cache
 def _classes(path: str) -> dict[str, tuple[int, str, str]]:
-    """Size, place and member of each class of a class path; one that has moved leaves a smaller one of its name behind.
-
-    What is no released jar of Kafka's comes first, whatever its size.
-    """
+    """Size, place and member of each class of a class path, the driven one last: larger, or of no released jar."""
     released, own = dict[str, tuple[int, str, str]](), dict[str, tuple[int, str, str]]()
     for entry in path.split(os.pathsep):
         found = released if _JAR.match(Path(entry).name) else own
@@ -130,11 +114,7 @@ def _javap(jar: str, name: str, shown: str = "-l") -> str:
 
 
 def _lines(shown: str, method: str, argument: str) -> list[int]:
-    """The lines of a method's statements, of all that have its name and take a class.
-
-    Raises:
-        LookupError: where there is none.
-    """
+    """The lines of statements of a method that takes a class, of all of its name; raises LookupError where none is."""
     head = re.compile(rf"\b{re.escape(method)}\(.*{re.escape(argument)}")
     parts = [part for part in shown.split("\n\n") if head.search(part.partition("\n")[0])]
     found = [int(line) for part in parts for line in re.findall(r"^ +line (\d+):", part, re.MULTILINE)]
@@ -144,10 +124,7 @@ def _lines(shown: str, method: str, argument: str) -> list[int]:
 
 
 def named() -> dict[str, dict[str, str]]:
-    """The classes and methods of Kafka's that findings name, in order, by the newest release that has the finding.
-
-    With each the class that it takes, of a method that is named as `replay, of RemoveTopicRecord`.
-    """
+    """The classes and methods that findings name, in order, with the newest release, and the class one takes."""
     rows, found = recorded(), dict[str, dict[str, str]]()
     for finding in FINDINGS:
         has = [one for one in known_versions() if (row := rows.get((finding.id, one))) is None or row.steps is not None]

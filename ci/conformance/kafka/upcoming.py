@@ -45,11 +45,7 @@ def is_served(version: str) -> bool:
 
 
 def news(version: str, steps: int = STEPS) -> tuple[bool, list[str]]:
-    """Whether a served version decides otherwise than the rules of the nearest release, and the lines that say so.
-
-    Raises:
-        DriverError, Refusal: where its classes cannot be driven: that is new too, and no pass.
-    """
+    """Whether a served version decides otherwise than the nearest release, in lines; raises where it is not driven."""
     build = Build.of(version)
     name = f"kafka-{build.like}"
     row = fuzz_with_kafka(build, parse(name), steps, 0, lambda *progress: None)

@@ -127,11 +127,7 @@ class Watched(Fields):
 
 @contextmanager
 def all_read(fields: Watched, message: str, *also: str) -> Iterator[None]:
-    """Within the block every key is asked for, unless the input is malformed; those of `also` need not be.
-
-    Raises:
-        Unsupported: with the message, `{}` being the key that would be ignored.
-    """
+    """Within the block every key but those of `also` is asked for; raises Unsupported, `{}` being the first left."""
     malformed = False
     try:
         yield
@@ -156,11 +152,7 @@ def read_rows(step: Fields, key: str, row: Callable[[Watched], T]) -> tuple[T, .
 
 
 def judge(function: Function, vector: Vector, rules: RuleSet) -> VectorOutcome:
-    """Run a vector and compare every key that it expects.
-
-    Raises:
-        FormError: when the input is malformed, naming the key.
-    """
+    """Run a vector and compare every key that it expects; raises FormError, naming the key, for malformed input."""
     given, when = (Watched(part.data, part.where) for part in (vector.given, vector.when))
     actual: Mapping[str, Any]
     try:
@@ -226,11 +218,7 @@ class VectorError(ValueError):
 
 
 def find(paths: tuple[Path, ...]) -> list[Path]:
-    """The files named, and the JSON files below the folders named, each once.
-
-    Raises:
-        VectorError: when a path does not exist, or a folder holds no JSON file, or a link in the place of one.
-    """
+    """The files named, and JSON files below folders, each once; raises VectorError for missing ones, and links."""
     files: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
@@ -248,12 +236,7 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
 
 
 def read(path: Path) -> dict[str, Vector]:
-    """The vectors of one file by id, in order.
-
-    Raises:
-        Refusal: when it cannot be read or is no JSON.
-        VectorError: when it is malformed.
-    """
+    """The vectors of one file by id, in order; raises Refusal for no JSON, VectorError for malformed ones."""
     try:
         entries = items(parse_json(path, read_bytes(path, MAX_JSON_BYTES)), "the file")
     except FormError as reason:

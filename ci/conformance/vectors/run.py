@@ -38,10 +38,7 @@ FUNCTIONS: Mapping[str, Function] = {**partitions.FUNCTIONS, **brokers.FUNCTIONS
 
 
 def function_of(vector: Vector) -> Function | None:
-    """The function that runs a vector, or None.
-
-    Partitions and registrations share a function name; what is given tells them apart.
-    """
+    """The function that runs a vector, or None; of those that share a name, by what is given."""
     function = FUNCTIONS.get(vector.function)
     for subject in ("partition", "registration"):
         if function is None and vector.given.has(subject):
@@ -50,15 +47,7 @@ def function_of(vector: Vector) -> Function | None:
 
 
 def run_vector(vector: Vector, rules: RuleSet, before: Vector | None = None) -> VectorOutcome:
-    """Run one vector.
-
-    Args:
-        rules: the rule set to run it under.
-        before: the vector whose result it says that it starts from, if at hand.
-
-    Raises:
-        FormError: when the vector is malformed, naming the key.
-    """
+    """Run one vector under a rule set, `before` being the one that it starts from; raises FormError, naming the key."""
     function = function_of(vector)
     if function is None:
         return VectorOutcome(UNSUPPORTED, reason=f"unknown function {vector.function}")
@@ -130,16 +119,7 @@ class VectorReport:
 
 
 def conform(paths: tuple[Path, ...], rules: str = "kafka-4.0") -> VectorReport:
-    """Run every vector of files and folders.
-
-    Args:
-        paths: JSON files, or folders of them.
-        rules: rule set, `PRESET[+VARIANT...]`.
-
-    Raises:
-        VectorError: when nothing was read, or naming file, vector and key of what is malformed.
-        ScopeError: for an unknown rule set.
-    """
+    """Run every vector of files and folders; raises VectorError for malformed ones or none, ScopeError."""
     chosen = parse(rules)
     files = tuple(find(paths))
     rows = tuple(row for path in files for row in _run_file(path, chosen))

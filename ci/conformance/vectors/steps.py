@@ -394,12 +394,7 @@ STEPS: Mapping[str, Step] = {
 
 
 def run_step(controller: Controller, step: Watched, rules: RuleSet) -> StepResult:
-    """One step.
-
-    Raises:
-        Unsupported: for a step or key that is not known.
-        RequestError, Resignation, ReplayError: when it fails.
-    """
+    """One step; raises Unsupported for one that is not known, and what the rules raise when it fails."""
     op = step.read("op", text)
     if op not in STEPS:
         raise Unsupported(f"unknown step {op}")

@@ -51,11 +51,7 @@ def written_file(folder: AnyPath, kind: str, **columns: Any) -> LevelFile | None
 
 
 def read_groups(folder: AnyPath, file: LevelFile | None, *names: str) -> Iterator[list[Any]]:
-    """The row groups of a file, as arrays.
-
-    Raises:
-        DamagedLevelError: when it is missing, fails its checksums, or has other rows than it had.
-    """
+    """The row groups of a file, as arrays; raises DamagedLevelError where it is not what was written."""
     if file is None:
         return
     path, rows = folder / file.name, 0
@@ -72,11 +68,7 @@ def read_groups(folder: AnyPath, file: LevelFile | None, *names: str) -> Iterato
 
 
 def check_written(folder: AnyPath, file: LevelFile) -> None:
-    """Check that the driver sees a file that a job wrote.
-
-    Raises:
-        JobFailedError: when it does not, as where workers wrote to disks of their own.
-    """
+    """Check that the driver sees a file that a job wrote; raises JobFailedError where disks are the workers' own."""
     path = folder / file.name
     try:
         is_there = (path.size() if isinstance(path, ObjectPath) else path.stat().st_size) == file.bytes
@@ -185,14 +177,7 @@ class RoundLog:
         remove_others(self.folder, {document_of(self.rounds), *files})
 
     def round(self, name: str, compute: Callable[[], Round | None]) -> Round:
-        """What a round left; computed unless the log has it.
-
-        Args:
-            compute: does it; None when stopped.
-
-        Raises:
-            StoppedError: when it is stopped before or meanwhile.
-        """
+        """What a round left, computed unless the log has it; raises StoppedError when it is stopped."""
         if name not in self._kept:
             if self.stop.is_set():
                 raise StoppedError

@@ -56,14 +56,7 @@ class Listing:
     def listed(
         self, folder: AnyPath, label: str, stop: threading.Event, question: RegionQuestion | None = None
     ) -> tuple[tuple[PartFiles, ...], list[list[int]]] | None:
-        """List the arcs: the files of each part, and its counts added up; None when stopped.
-
-        Args:
-            question: the liveness property whose region is listed; None: the ways back are.
-
-        Raises:
-            JobFailedError: when it fails on all attempts, or what it gave is not whole.
-        """
+        """List arcs, of a property's region if asked: files of parts, and sums; None if stopped; JobFailedError."""
         plan, spec, runner = FramePlan(self.program), self.runner.spec, self.runner
         transitions = int(np.array(self.commits[-1].counters)[plan.fired : plan.pruned].sum())
         here = transitions <= HERE_TRANSITIONS
@@ -138,11 +131,7 @@ class CommittedBackward:
         return self._rounds.rounds
 
     def run(self, stop: threading.Event) -> Recoverability:
-        """The recoverability of the explored graph; without findings when it was stopped.
-
-        Raises:
-            JobFailedError: when a job fails on all attempts; finished rounds stay.
-        """
+        """The recoverability of the graph, without findings if stopped; raises JobFailedError; finished rounds stay."""
         start = time.monotonic()
         of = [self.log.read_run().run, self.runner.spec.recovers, *([one.depth, one.rows] for one in self.commits)]
         self._rounds = RoundLog(self.log.out / FOLDER, of, stop, self.report, self.log.check_lease)

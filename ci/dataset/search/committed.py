@@ -45,11 +45,7 @@ from kraftcheck.solvers.program.stop import stop_reason
 
 
 def repair(run: DatasetRun) -> str:
-    """Give up the first damaged level of a run and every later one, which are then explored again; says which.
-
-    Raises:
-        Refusal: when run.json was changed or lost.
-    """
+    """Give up the first damaged level and all later ones, to be explored again; says which; raises without run.json."""
     log = run.log
     commits, damaged = log.undamaged_manifests()
     why = "its manifest was damaged"
@@ -100,13 +96,7 @@ class CommittedSpace(CommittedOrigins):
 
 
 def audit_run(run: DatasetRun, sampling: Sampling) -> Audit:
-    """Compare a sample of the committed levels, by the code that made them.
-
-    Whether the successors were visited is not looked up: that would read the dataset again.
-
-    Raises:
-        EngineDisagreement: naming what differs, and in which state.
-    """
+    """Compare a sample of the levels by the code that made them, not whether successors were visited; raises."""
     start, program = time.monotonic(), run.kernel.program
     space = CommittedSpace(run.log, run.commits, program.layout.words)
     audit = audit_space(program, [BlockEngine(program, run.blocks)], space, sampling, run.generated)
@@ -167,12 +157,7 @@ def explore_committed(
     chosen: Subject, traced: Program, budget: SearchBudget, options: ClusterOptions, engine: LevelEngine[Any],
     kept: str | None, quiet: bool,
 ) -> tuple[Exploration, DatasetPart]:  # fmt: skip
-    """Explore; the first levels in this process, the others by the engine. Levels go below `kept`, if anywhere.
-
-    Raises:
-        Refusal: for options that do not fit, a folder that cannot be used, or a run that cannot be resumed.
-        EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
-    """
+    """Explore, the first levels in this process; levels go below `kept`; raises Refusal, EngineDisagreement."""
     bits = _bucket_bits(engine.buckets if options.buckets is None else options.buckets)
     if options.resume and kept is None:
         raise Refusal("--resume needs the --out of the run to go on with")

@@ -79,11 +79,7 @@ class LevelRunner(Protocol):
         """Tasks that run at the same time."""
 
     def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
-        """Run the job of a level; None when it was cancelled because `stop` was set.
-
-        Raises:
-            UnfinishedLevelError: when a limit cut it.
-        """
+        """Run the job of a level; None when it was stopped; raises UnfinishedLevelError when a limit cut it."""
 
 
 def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit]) -> LevelJob:
@@ -101,23 +97,12 @@ def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit]) -> Leve
 
 
 def bucket_bits(before: int, targets: int, most: int) -> int:
-    """Bits of the number of a bucket of a level: as before, or more once its tasks need more buckets.
-
-    Args:
-        before: those of the level that is expanded.
-        targets: tasks of the second stage that there are to be.
-    """
+    """Bits of a bucket's number: as of the level before, or more once so many tasks need more buckets."""
     return min(most, max(before, (BUCKETS_OF_A_TASK * targets - 1).bit_length()))
 
 
 def task_sizes(rows: int, visited: int, cores: int) -> tuple[int, int]:
-    """States that one task of the first stage expands, and how many tasks the second stage is to have.
-
-    Args:
-        rows: states that are expanded.
-        visited: states of all levels.
-        cores: tasks that run at the same time.
-    """
+    """States that a task of the first stage expands, and how many tasks the second has, by sizes and cores."""
     share = -(-rows // (2 * cores))
     split_rows = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
     tasks = max(rows * CANDIDATES_OF_A_STATE / TARGET_CANDIDATES, visited / TARGET_VISITED)
@@ -157,11 +142,7 @@ class CommittedOrigins:
     words: int
 
     def row(self, at: StatePlace) -> LevelRow:
-        """The row of a place; of its file one row group is read.
-
-        Raises:
-            DamagedLevelError: when the file does not have it.
-        """
+        """The row of a place: of its file one row group is read; raises DamagedLevelError where it has none."""
         depth, identity = at.depth, at.id
         if not (0 <= depth < len(self.commits) and 0 <= identity < 1 << PLACE_BITS):
             raise DamagedLevelError(f"{self.log.out}: no level {depth} has a state {identity}")

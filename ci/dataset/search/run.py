@@ -116,11 +116,7 @@ class DatasetRun:
         return sum(level.bytes for level in self.commits)
 
     def resume(self) -> None:
-        """Take up what is committed, once its files are compared with their digests; what is half written goes.
-
-        Raises:
-            Refusal: when something committed was changed or lost.
-        """
+        """Take up what is committed, files compared with digests; half-written ones go; raises Refusal for others."""
         self.commits = self.log.commits()
         check_fit(self.log, self.commits, self.kernel.program, self.blocks.spec.bucket_bits)
         check_files(self.log, self.commits)
@@ -129,11 +125,7 @@ class DatasetRun:
         self.handed_over = later[0] - 1 if later else None
 
     def start(self) -> None:
-        """The first levels, in this process; what is found whole so is judged here too.
-
-        Raises:
-            EngineDisagreement: when ints do not confirm a lasso.
-        """
+        """The first levels, in this process; what is found whole so is judged here too; raises as `judge`."""
         self._commit(self._initial())
         runner = DiskRunner(self.blocks, self.budget.threads, self.budget.memory // 2, self.on_round)
         deepest = self.budget.max_depth
@@ -175,11 +167,7 @@ class DatasetRun:
         return bool(self.commits) and self.commits[-1].last
 
     def expand(self, runner: LevelRunner) -> None:
-        """Level by level, until nothing is left or the run is cut; files of lost attempts are removed at the end.
-
-        Raises:
-            JobFailedError: when a job fails on all attempts; committed levels stay.
-        """
+        """Level by level, until nothing is left or the run is cut; lost files go at the end; raises JobFailedError."""
         while not self.finished and self._within_limits():
             level = plan(runner, self.log, self.commits)
             if self.handed_over is None:
@@ -199,15 +187,7 @@ class DatasetRun:
         self.log.sweep(self.commits)
 
     def judge(self, runner: JobRunner, memory: int) -> None:
-        """Judge the `recovers` and liveness properties on what is committed, unless the run was to end early.
-
-        Args:
-            memory: bytes that arcs or a region may take in this process.
-
-        Raises:
-            JobFailedError: when a job fails on all attempts; finished rounds stay.
-            EngineDisagreement: when ints do not confirm a lasso.
-        """
+        """Judge `recovers` and liveness on what is committed, unless it was to end early; raises as these searches."""
         program = self.kernel.program
         of = (runner, self.log, self.commits, program, memory, self._on_backward)
         if program.recovers and not self._ends_early:

@@ -77,11 +77,7 @@ class Lease:
         return names(self.path, self.token)
 
     def check(self) -> None:
-        """Refuse to write once another driver may have taken over.
-
-        Raises:
-            Refusal: when the file is gone or names another.
-        """
+        """Refuse to write once another driver may have taken over: the file is gone or names another."""
         if not self.holds():
             raise Refusal(f"{self.path} is gone or another driver's: this driver stops; what it committed stays")
 
@@ -92,11 +88,7 @@ class Lease:
 
 @contextlib.contextmanager
 def lease_on(folder: AnyPath) -> Iterator[Lease]:
-    """Take the lease on a folder, and release it at the end.
-
-    Raises:
-        Refusal: when another driver has it, or left it on another machine.
-    """
+    """Take the lease on a folder, and release it at the end; raises Refusal when another driver has or left it."""
     if isinstance(folder, ObjectPath):
         with _lease_of_objects(folder) as lease:
             yield lease
@@ -213,13 +205,7 @@ def _await_beats(path: ObjectPath, owner: dict[str, Any], version: Any) -> None:
 
 
 def check_conditions(path: ObjectPath) -> None:
-    """Refuse a store that heeds no conditions: there drivers cannot exclude each other.
-
-    Either condition is broken once, and the second one kept once.
-
-    Raises:
-        Refusal: in one line; also where nothing can be written.
-    """
+    """Refuse a store that heeds no conditions, where drivers cannot exclude each other: each is broken once."""
     probe = path.parent / f"{path.name}.{uuid.uuid4().hex}"
     try:
         before = probe.put_new(b"1")
@@ -378,11 +364,7 @@ class CommitLog:
         return self.run_file.exists()
 
     def begin(self, of: Mapping[str, Any], table: DecodingTable) -> None:
-        """Begin a run.
-
-        Raises:
-            Refusal: when the folder has levels of a run whose identity is lost, or a name is none that is read again.
-        """
+        """Begin a run; raises Refusal over levels of a lost identity, or for a name that is not read again."""
         self.check_lease()
         levels = self.out / "levels"
         levels.mkdir(exist_ok=True)
@@ -392,11 +374,7 @@ class CommitLog:
         write_sealed(self.run_file, RunDocument.written(of, uuid.uuid4().hex, table))
 
     def read_run(self) -> RunDocument:
-        """The identity and the decoding table.
-
-        Raises:
-            Refusal: when there is no run, of another format, or what is there was changed.
-        """
+        """The identity and the decoding table; raises Refusal for no run, another format, or what was changed."""
         return self._read_run()[0]
 
     def _read_run(self) -> tuple[RunDocument, str]:
@@ -420,11 +398,7 @@ class CommitLog:
             )
 
     def check_same(self, of: Mapping[str, Any], table: DecodingTable | None = None) -> None:
-        """Refuse to go on with a run of another identity, or of another decoding table, if one is given.
-
-        Raises:
-            Refusal: naming the first difference.
-        """
+        """Refuse, naming the first difference, to go on with a run of another identity or decoding table."""
         before = (run := self.read_run()).identity
         for name in dict.fromkeys((*before, *of)):
             if before.get(name) != of.get(name):
@@ -437,11 +411,7 @@ class CommitLog:
             raise Refusal(f"{self.run_file}: it decodes other states than the system's; explore into another --out")
 
     def commits(self) -> list[Commit]:
-        """The committed levels, from depth 0, each checked against the one before and the sizes of its files.
-
-        Raises:
-            Refusal: naming the file and the mend, when something was changed, lost, or taken from elsewhere.
-        """
+        """The levels from depth 0, each checked against the one before and file sizes; raises Refusal with the mend."""
         levels: list[Commit] = []
         for level in self._read_levels():
             levels.append(level)
@@ -452,11 +422,7 @@ class CommitLog:
         return levels
 
     def undamaged_manifests(self) -> tuple[list[Commit], int | None]:
-        """The levels up to the first manifest that was changed or lost, and its depth; the files are not looked at.
-
-        Raises:
-            Refusal: when run.json was changed or lost.
-        """
+        """The levels up to the first changed manifest, and its depth; no files are looked at; raises for run.json."""
         self.read_run()
         levels: list[Commit] = []
         try:
@@ -495,11 +461,7 @@ class CommitLog:
         return place.exists()
 
     def commit(self, level: Commit) -> None:
-        """Make a level count, at once or not at all.
-
-        Raises:
-            Refusal: when the lease is lost, the level before was changed meanwhile, or there is no room.
-        """
+        """Make a level count, at once or not at all; raises Refusal for a lost lease, a level changed, no room."""
         self.check_lease()
         document = content(level)
         before = self.manifest(level.depth - 1)
@@ -519,11 +481,7 @@ class CommitLog:
         durable(self.manifest(0).parent)
 
     def seal(self, depth: int) -> str:
-        """The digest of a level's manifest, which says what every level up to it holds.
-
-        Raises:
-            Refusal: when it was changed or lost.
-        """
+        """The digest of a level's manifest, and so of every level up to it; raises Refusal for a changed one."""
         return seal_of(self.manifest(depth), REPAIR)
 
     def check_lease(self) -> None:

@@ -25,11 +25,7 @@ from kraftcheck.solvers.program.program import Program
 
 
 def check_files(log: CommitLog, commits: Sequence[Commit]) -> None:
-    """Check committed files byte by byte, in this process.
-
-    Raises:
-        Refusal: naming the first file that is not what was committed.
-    """
+    """Check committed files byte by byte, in this process; raises Refusal, naming the first that is another."""
     with ThreadPoolExecutor() as pool:
         refuse_damage(pool.map(lambda entry: verify(place_of(entry[0]), entry[1]), entries(log, commits)))
 
@@ -66,14 +62,7 @@ class Dataset:
 
     @classmethod
     def open(cls, out: AnyPath, *, verify: bool = True) -> Dataset:
-        """The dataset in a folder; its manifests are checked, and that every file is there with its size.
-
-        Args:
-            verify: compare the level files with their digests too; else who reads them has to.
-
-        Raises:
-            Refusal: when there is none, nothing is committed, or a file is not what was written.
-        """
+        """The dataset in a folder, manifests and sizes checked; `verify`: digests too; raises Refusal."""
         check_readable(out)
         if isinstance(out, Path) and out.exists() and not out.is_dir():
             raise Refusal(f"{out} is no folder; name the folder of an exploration")
@@ -88,11 +77,7 @@ class Dataset:
         return cls(log, commits, run.table, run.identity)
 
     def check(self) -> None:
-        """Compare all level files with their digests, in this process.
-
-        Raises:
-            Refusal: naming the first file that is not what was committed.
-        """
+        """Compare all level files with their digests, in this process; raises as `check_files`."""
         check_files(self.log, self.commits)
 
     def files(self) -> list[AnyPath]:
@@ -142,21 +127,13 @@ class Dataset:
 
 
 def check_fit(log: CommitLog, commits: Sequence[Commit], traced: Program, bits: int) -> None:
-    """Refuse levels that are not of a program, as `unfit` finds them.
-
-    Raises:
-        Refusal: naming the first manifest.
-    """
+    """Refuse the first manifest of a level that is not of a program, as `unfit` finds it."""
     for level in unfit(commits, traced, bits):
         raise Refusal(f"{log.manifest(level.depth)}: its counters, claims or buckets are another run's; {REPAIR}")
 
 
 def unfit(commits: Sequence[Commit], traced: Program, bits: int) -> Iterator[Commit]:
-    """Levels whose counters, claims or buckets no exploration of a program has, whatever their digests say.
-
-    Args:
-        bits: of the number of a bucket of the first level; a later one may have more.
-    """
+    """Levels whose counters, claims or buckets no exploration has of a program, with so many bits at first."""
     plan = FramePlan(traced)
     for level in commits:
         actions = [one.action for one in level.claims.values() if one.action != NO_ACTION]

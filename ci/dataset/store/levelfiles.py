@@ -136,11 +136,7 @@ class Groups(Sequence[RowGroup]):
 
     @classmethod
     def unpacked(cls, files: Sequence[str], text: str, bits: int) -> Groups:
-        """The groups of a table that was packed.
-
-        Raises:
-            ValueError: when it is no such text, or names a file or a bucket that is not there, or a bucket twice.
-        """
+        """The groups of a packed table; raises ValueError for other texts, unknown files and buckets, repeats."""
         table = _unpacked(text, len(files), 1 << bits)
         if len(np.unique(table["bucket"])) != len(table):
             raise ValueError("its table has a bucket twice")
@@ -367,11 +363,7 @@ def row_groups(path: AnyPath) -> Iterator[Any]:
 
 
 def check_group(path: AnyPath, source: Any, number: int, rows: int) -> int:
-    """The rows of a row group, once it is there with so many rows at least, and as many bytes as its file can tell.
-
-    Raises:
-        DamagedLevelError: when it is not.
-    """
+    """A row group's rows; raises DamagedLevelError for fewer than these, or more than its bytes can tell."""
     count: int = source.metadata.row_group(number).num_rows if number < source.metadata.num_row_groups else -1
     size = path.size() if isinstance(path, ObjectPath) else os.stat(path).st_size
     if not rows <= count <= ROWS_OF_A_BYTE * size:
@@ -380,11 +372,7 @@ def check_group(path: AnyPath, source: Any, number: int, rows: int) -> int:
 
 
 def read_columns(path: AnyPath, source: Any, numbers: Sequence[int], names: Sequence[str]) -> pa.Table:
-    """Columns of row groups, all of which are whole numbers.
-
-    Raises:
-        DamagedLevelError: when the file does not have them, or other ones.
-    """
+    """Columns of row groups, all of them whole numbers; raises DamagedLevelError where the file has others."""
     columns = source.schema_arrow
     for name in names:
         kind = columns.field(name).type if name in columns.names else None
@@ -394,11 +382,7 @@ def read_columns(path: AnyPath, source: Any, numbers: Sequence[int], names: Sequ
 
 
 def read_states(folder: AnyPath, groups: Iterable[RowGroup], words: int) -> Iterator[tuple[RowGroup, Words]]:
-    """The states of buckets of a level, bucket by bucket.
-
-    Raises:
-        DamagedLevelError: when a file is missing, fails its checksums, or has other rows than its manifest says.
-    """
+    """The states of buckets, bucket by bucket; raises DamagedLevelError for files that are not as committed."""
     by_file: dict[str, list[RowGroup]] = {}
     for group in groups:
         by_file.setdefault(group.file, []).append(group)
@@ -476,11 +460,7 @@ def names(lease: AnyPath, token: str) -> bool:
 
 
 def check_sight(sight: Sight | None) -> None:
-    """Refuse to work for a run whose lease this process does not see: it would write elsewhere, or for a dead driver.
-
-    Raises:
-        SightError: naming this machine.
-    """
+    """Refuse, as SightError, to work for a run whose lease is not seen here: it may be elsewhere, or dead."""
     if sight is not None and not names(place_of(sight[0]), sight[1]):
         raise SightError(
             f"the worker on {socket.gethostname()} does not see the driver's {sight[0]}; "
@@ -506,11 +486,7 @@ class StoredLevel:
         return self.groups.bits
 
     def blocks(self, chosen: BucketRange, words: int) -> Iterator[tuple[int, Words]]:
-        """The states of some buckets, each block with its own bucket; of coarser buckets others too.
-
-        Raises:
-            DamagedLevelError: see `read_states`.
-        """
+        """The states of some buckets, each block with its own; of coarser ones others too; raises as `read_states`."""
         for group, states in read_states(place_of(self.folder), self.groups.within(chosen), words):
             yield group.bucket, states
 

@@ -191,11 +191,7 @@ def content(level: Commit) -> dict[str, Any]:
 
 
 def parse(document: Any) -> tuple[Commit, str]:
-    """A manifest's content as a commit, and the digest of what is before it.
-
-    Raises:
-        ValueError: naming the place of what is not as it is written, or whose parts do not fit.
-    """
+    """A manifest's content as a commit, and the digest before it; raises ValueError for what does not fit."""
     values = read_fields(document, _MANIFEST)
     files, depth = values["files"], values["depth"]
     names = [file.name for file in files]
@@ -239,12 +235,7 @@ _MANIFEST: Mapping[str, Reader[Any]] = {
 
 
 def check(levels: Sequence[Commit], folder: AnyPath) -> None:
-    """Check that the last of these levels follows the one before.
-
-    Raises:
-        ValueError: saying what does not fit.
-        OSError: for a file that cannot be looked at.
-    """
+    """Check that the last level follows the one before; raises ValueError where not, OSError for a file unseen."""
     level = levels[-1]
     if level.depth != len(levels) - 1:
         raise ValueError(f"it is of depth {level.depth}")
@@ -258,12 +249,7 @@ def check(levels: Sequence[Commit], folder: AnyPath) -> None:
 
 
 def check_sizes(level: Commit, folder: AnyPath) -> None:
-    """Check that the files of a level have their sizes.
-
-    Raises:
-        ValueError: naming the first that has not.
-        OSError: for a file that cannot be looked at.
-    """
+    """Check that the files of a level have their sizes; raises ValueError for another, OSError where none is seen."""
     sizes = folder.sizes() if isinstance(folder, ObjectPath) and level.files else None
     for file in level.files:
         size = _size(folder / file.name, sizes)

@@ -282,11 +282,7 @@ def durable(folder: AnyPath) -> None:
 
 @contextlib.contextmanager
 def opened_folder(place: Path | str, within: int | None = None) -> Iterator[int]:
-    """A folder whose names are looked up in itself, wherever its path leads meanwhile.
-
-    Raises:
-        OSError: for a link in its place.
-    """
+    """A folder whose names are looked up in itself, wherever its path leads meanwhile; raises OSError for a link."""
     handle = open_folder(place, within)
     try:
         yield handle
@@ -295,11 +291,7 @@ def opened_folder(place: Path | str, within: int | None = None) -> Iterator[int]
 
 
 def refuse_links(out: AnyPath) -> None:
-    """Refuse a run's folder with anything in it but folders and files: a link leads elsewhere, and a pipe nowhere.
-
-    Raises:
-        Refusal: naming the first.
-    """
+    """Refuse a run's folder with anything but folders and files in it: a link leads elsewhere, a pipe nowhere."""
     if isinstance(out, ObjectPath) or not out.is_dir():
         return
     waiting = [out]

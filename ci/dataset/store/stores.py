@@ -40,18 +40,7 @@ Data = bytes | IO[bytes]
 
 
 def ask(store: str, path: str, method: str, operation: str, field: str = "", **words: str) -> Any:
-    """What a namenode answers about a name.
-
-    Args:
-        store: its URL, webhdfs://HOST:PORT.
-        path: the name, from the root on.
-        method, operation, words: as in the documentation of WebHDFS.
-        field: of the document that it answers; empty: it answers none.
-
-    Raises:
-        FileNotFoundError, PresentError, PermissionError: as the namenode says.
-        OSError: for all else.
-    """
+    """What a namenode answers about a name from the root on, of its document's `field`; raises OSErrors as it says."""
     data = _answer(_url(store, path, operation, words), method, None, path)[1]
     try:
         return json.loads(data)[field] if field else None
@@ -60,11 +49,7 @@ def ask(store: str, path: str, method: str, operation: str, field: str = "", **w
 
 
 def transfer(store: str, path: str, method: str, operation: str, body: Data | None = None, **words: str) -> bytes:
-    """Read from a datanode, or write to one, that the namenode names; the operation can be asked for again.
-
-    Raises:
-        FileNotFoundError, PermissionError, OSError: as `ask` does.
-    """
+    """Read from a datanode, or write to one, that the namenode names, again if need be; raises as `ask`."""
     for attempt in range(ATTEMPTS):
         location, data = _answer(_url(store, path, operation, words), method, None, path)
         if not location:
@@ -290,11 +275,7 @@ BUCKETS = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "abfss", "abfs": "abfss
 
 @functools.cache
 def bucket(url: str) -> Any:
-    """The client of a bucket, or of a container, configured by the environment as those of its owner are.
-
-    Raises:
-        Refusal: when the client is not installed, or the environment has a setting that is none.
-    """
+    """A bucket's or container's client, by the environment; raises Refusal for no client, or settings that are none."""
     try:
         from obstore.exceptions import BaseError
         from obstore.store import S3Store, from_url

@@ -272,11 +272,7 @@ class Application:
         return job.document()
 
     def _sessions(self, question: Question) -> tuple[tuple[Session, ...], int]:
-        """The sessions along the path of a question, and the number of the step that is looked at.
-
-        Raises:
-            QuestionRefused: where the path is of another system, or does not fit this one.
-        """
+        """The sessions along a question's path, and the step looked at; raises QuestionRefused for another system's."""
         system, own = finished.text(question, "of"), system_key(self.subjects.chosen)
         if system is not None and system != own:
             raise QuestionRefused(f"this address is of {system}; the page shows {own}", 422)

@@ -75,11 +75,7 @@ def serve_command(
 
 
 def _opened(words: tuple[str, ...], scope: str | None, rules: str | None, named: str | None) -> Opened:
-    """What the words name: a folder or a file that is there, or else a system.
-
-    Raises:
-        Refusal: for what is neither, and for options of a system with a file.
-    """
+    """What the words name: a folder or file that is there, else a system; raises Refusal for neither, or a mixture."""
     words = words if any(not word.startswith("-") for word in words) else (DEFAULT_SYSTEM, *words)
     parsed = parse_words(words, own_options())
     place = Path(parsed.system)
@@ -94,11 +90,7 @@ def _opened(words: tuple[str, ...], scope: str | None, rules: str | None, named:
 
 
 def _second_rules(chosen: Subject, beside: str | None) -> str | None:
-    """The rules that are set beside first; none where the system has no `fixed`.
-
-    Raises:
-        Refusal: for an unknown rule set.
-    """
+    """The rules set beside first; none where the system has no `fixed`; raises Refusal for an unknown rule set."""
     default = "fixed" if isinstance(chosen.system.rules, tuple) and chosen.system.rules else None
     rules = beside or (None if default == chosen.rules else default)
     if rules is not None:

@@ -59,11 +59,7 @@ class Paths:
         self.lanes = self.legend.lanes(self.traced.setting.bounds)
 
     def sessions(self, start: int, instances: Sequence[int]) -> tuple[Session, ...]:
-        """The session in the initial state and after each step of a path.
-
-        Raises:
-            QuestionRefused: where there is no such initial state, or naming the step that cannot be taken.
-        """
+        """The session at first and after each step of a path; raises QuestionRefused, naming what cannot be taken."""
         sessions, refusal = self.walk(start, instances)
         if refusal:
             place = f"step {len(sessions)}: " if sessions else ""
@@ -221,13 +217,7 @@ def _texts(state: Any) -> dict[str, str]:
 
 
 def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, other: Other | None) -> dict[str, Any]:
-    """A path, and all that can be seen at one of its steps.
-
-    Args:
-        sessions: at each step of the path.
-        at: number of the step that is looked at.
-        other: the other rules that are shown beside it.
-    """
+    """A path with its sessions, and all that can be seen at one of its steps, other rules beside it."""
     last, here = sessions[-1], sessions[at]
     drawn = _drawing(subjects, sessions)
     if other is not None:

@@ -68,11 +68,7 @@ def number(question: Mapping[str, Any], key: str, default: int, most: int, least
 
 
 def text(question: Mapping[str, Any], key: str) -> str | None:
-    """A text of a question; None where it is absent.
-
-    Raises:
-        QuestionRefused: for what is no text, or is longer than a line of 2,000 characters.
-    """
+    """A text of a question, None where absent; raises QuestionRefused for another kind, or a text beyond 2,000."""
     value = question.get(key)
     if value is not None and not (isinstance(value, str) and 0 < len(value) <= 2000 and "\n" not in value):
         raise QuestionRefused(f"{key} takes a line of text")
@@ -88,11 +84,7 @@ def texts(question: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def path_of(question: Mapping[str, Any]) -> PathQuestion:
-    """The path of a question.
-
-    Raises:
-        QuestionRefused: for a malformed path, and with status 413 for one that is too long.
-    """
+    """The path of a question; raises QuestionRefused for a malformed one; with status 413 for a long one."""
     steps = question.get("steps", [])
     if not isinstance(steps, list):
         raise QuestionRefused("steps takes a list")
@@ -123,11 +115,7 @@ def system_key(chosen: Subject) -> str:
 
 
 def instance_of(program: Program, step: Sequence[int]) -> int:
-    """The action instance of a step.
-
-    Raises:
-        QuestionRefused: where the system has no such action, or the action no such argument.
-    """
+    """The action instance of a step; raises QuestionRefused for an unknown action, or argument of it."""
     action, *values = step
     if action >= len(program.kinds):
         raise QuestionRefused(f"there is no action {action}; the system has actions 0..{len(program.kinds) - 1}", 422)
@@ -186,11 +174,7 @@ def opened_trace(path: Path, system: str | None) -> Opened:
 
 
 def opened_run(place: Path, system: str | None) -> Opened:
-    """The subject of the folder that `explore --out` wrote.
-
-    Raises:
-        Refusal: for a folder without traces and report, or with those of several subjects.
-    """
+    """The subject of what `explore --out` wrote; raises Refusal without traces and report, or with those of several."""
     traces = tuple(sorted(place.glob(f"*{TRACE}")))
     report = read_json(place / REPORT) if (place / REPORT).is_file() else None
     if report is not None:
@@ -222,10 +206,7 @@ def _subject_of(path: Path, report: Any, system: str | None) -> Subject:
 
 
 def counterexample(path: Path, program: Program) -> dict[str, Any]:
-    """A trace file as the page lists it: its property and its steps, or in one line why it does not fit.
-
-    Of a lasso there are the state where its cycle begins, what is repeated, and how it is fair.
-    """
+    """A trace file as the page lists it: property, steps and cycle, or in one line why it does not fit."""
     name = path.name.removesuffix(TRACE)
     try:
         recipe = itf.recipe(read_json(path))
@@ -241,10 +222,7 @@ def counterexample(path: Path, program: Program) -> dict[str, Any]:
 
 
 def by_cause(examples: Sequence[dict[str, Any]], program: Program, chosen: Subject) -> list[dict[str, Any]]:
-    """The counterexamples with the sentence of each and its cause, those of one cause together.
-
-    Causes that cost most come first, unknown ones last; of one cause the shortest trace does.
-    """
+    """The counterexamples by cause, with sentences: costly causes first, unknown ones last, then the shortest."""
     sentences = {claim.id: claim.sentence for claim in program.claims}
     known = {one["property"]: _cause(chosen, one["property"]) for one in examples}
     ranks = {cause["name"]: (cause["rank"], len(known)) for cause in known.values()}
@@ -272,11 +250,7 @@ def _cause(chosen: Subject, claim: str) -> dict[str, Any]:
 
 
 def _cycle(program: Program, recipe: itf.Recipe) -> dict[str, Any] | None:
-    """The cycle of a lasso; None for another trace.
-
-    Raises:
-        TraceError, BrokenTrace: for a lasso that is none.
-    """
+    """The cycle of a lasso; None for another trace; raises TraceError, BrokenTrace for a lasso that is none."""
     trace = replayed(recipe, program)[1] if recipe.loop is not None else None
     if trace is None or trace.loop is None:
         return None

@@ -93,15 +93,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(application: WsgiApp, port: int) -> Iterator[Running]:
-    """A server for an application; it ends with the block.
-
-    Args:
-        application: what it answers with.
-        port: where it listens; 0: any free one.
-
-    Raises:
-        Refusal: where the port is taken.
-    """
+    """A server for an application, as long as the block; port 0: any free one; raises Refusal where it is taken."""
     logging.getLogger("waitress").setLevel(logging.ERROR)  # a full queue of requests is no news for the user
     token, listener = secrets.token_urlsafe(24), _listener(port)
     number = listener.getsockname()[1]

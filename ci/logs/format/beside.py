@@ -225,10 +225,7 @@ class ToolsReport:
         return {int(one) for one in re.findall(r'"id": ?(\d+)' if "{" in text else r"(?<!-)\b\d+", text)}
 
     def _silence(self, row: _QuorumRow) -> int | None:
-        """For how many milliseconds a node has not had what the quorum has; None where it never had since the election.
-
-        The leader has always just fetched, so that its time is now.
-        """
+        """For how many ms a node, not the leader, has not had what the quorum has; None: never since the election."""
         now = max((row.times[0] for row in self._nodes.values()), default=-1)
         return None if min(row.times) < 0 or now < 0 else max(row.times) if row.is_ago else now - min(row.times)
 
@@ -238,13 +235,7 @@ class ToolsReport:
         return {node for node, ms in silences.items() if ms is not None and ms <= SESSION_MS}
 
     def late(self, leading: Set[int]) -> dict[int, str]:
-        """The nodes that should have what the quorum has, and have it not, with how late they are.
-
-        The leader drops an observer that does not fetch, so that it is not listed.
-
-        Args:
-            leading: the brokers that lead partitions, or are in sync with who leads.
-        """
+        """The nodes that have not what the quorum has, with how late; leading ones that it does not list too."""
         late = {}
         for node, row in self._nodes.items():
             ms = self._silence(row)
@@ -277,12 +268,7 @@ class ToolsReport:
         return topics is None or topic in topics or any(re.escape(one) != one for one in topics)
 
     def quiet(self, live: Set[int], fenced: Set[int], late: Mapping[int, str]) -> Iterator[str]:
-        """The nodes that are silent in their place in the cluster, so that the rest may be an old picture.
-
-        Args:
-            live, fenced: the brokers that partitions show to be so.
-            late: as of `late`.
-        """
+        """Who does not do what its place wants, live, fenced or late, so that the rest may be an old picture."""
         leaders, voting, named = self._of("Leader"), self._of("Leader", "Follower"), self._named("CurrentVoters")
         if self._quorum.get("LeaderId") == "-1":
             yield "the quorum has no leader, so that nobody is elected"

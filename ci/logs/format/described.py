@@ -61,10 +61,7 @@ def form_of(line: str) -> str:
 
 
 def is_cut(lines: Sequence[str]) -> bool:
-    """Whether the last line lacks something that such a line has, and the partitions before it have.
-
-    One that shows a partition without a leader, and all of its replicas, counts: it is offline, whatever follows.
-    """
+    """Whether the last line lacks what such a line has, but for a partition without a leader, whole otherwise."""
     if "PartitionCount:" in lines[-1]:  # what follows it is its configuration, and then its partitions
         return True
     rows = [_KEYS.split(line.rstrip())[1:] for line in lines if form_of(line) == TOPICS]
@@ -258,12 +255,7 @@ def _mark(word: str) -> tuple[str, int, dict[str, Any]]:
 
 
 def shown(lines: Sequence[str], name: str, problem: Problem, asked: Mapping[str, Set[str]]) -> Shown:
-    """The facts that the lines of a text show.
-
-    Args:
-        problem: called for every line that cannot be read.
-        asked: as of `asked_topics`.
-    """
+    """What the lines of a text show; `problem` is told of what cannot be read; `asked` as of `asked_topics`."""
     found = Shown(beside=ToolsReport(asked_topics=asked))
     for number, line in enumerate(lines, 1):
         place = f"{name}:{number}"

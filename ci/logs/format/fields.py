@@ -190,11 +190,7 @@ def read_frame(data: bytes) -> tuple[int, int, Bytes]:
 
 
 def unknown_kind(name: str, version: int) -> str:
-    """The name of a record of an unknown kind or version; empty where both are known.
-
-    Raises:
-        WireError: for an unknown version of a kind that the model reads.
-    """
+    """A record's name where its kind or version is unknown, else empty; raises WireError where the model reads it."""
     form = FORMS.get(name)
     if form is None:
         return name
@@ -211,12 +207,7 @@ def is_unknown(kind: str) -> bool:
 
 
 def decode(data: bytes) -> tuple[str, int, dict[str, Any] | None]:
-    """Kind, version and fields of a record; no fields where `unknown_kind` gives it another name.
-
-    Raises:
-        WireError: when the bytes do not fit the layout, where a kind that the model reads has a field that no layout
-            has, or see `unknown_kind`.
-    """
+    """Kind, version and fields of a record, none as of `unknown_kind`; raises WireError for bytes that do not fit."""
     number, version, rest = read_frame(data)
     form = RECORDS.get(number)
     if form is None:

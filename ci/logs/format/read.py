@@ -112,11 +112,7 @@ META = "meta.properties"
 
 
 def cluster_id(log: LogFiles) -> str | None:
-    """The id of a log's cluster, as its node has noted it; None where the log is alone.
-
-    Raises:
-        Refusal: where the note cannot be read.
-    """
+    """The cluster's id, as a log's node has noted it; None where the log is alone; raises Refusal for no such note."""
     first = log.files[0]
     folder = first.absolute().parent if isinstance(first, Path) else first.parent
     for place in (folder, folder.parent):
@@ -203,12 +199,7 @@ File = TypeVar("File", bound=AnyPath)
 
 
 def _in_order(files: Sequence[File], end: Callable[[File], int]) -> tuple[File, ...]:
-    """The segments, after the newest snapshot where the log does not begin at 0, or ends, or lacks some, before it.
-
-    Args:
-        files: of one log.
-        end: the offset behind the last batch of a segment.
-    """
+    """The segments, by their `end`, after the newest snapshot where they do not begin at 0, or lack some before it."""
     logs = [path for path in files if path.suffix == ".log"]
     ends = {path: int(match[1]) for path in files if (match := _SNAPSHOT.fullmatch(path.name))}
     if not ends:
@@ -221,20 +212,12 @@ def _in_order(files: Sequence[File], end: Callable[[File], int]) -> tuple[File, 
 
 
 def read(log: LogFiles, skipped: SkipCount) -> Iterator[Batch]:
-    """Every batch of a log, decoded; what a snapshot already holds is passed over, and counted.
-
-    Raises:
-        LogError: see `read_compact`.
-    """
+    """Every batch of a log, decoded; what a snapshot holds is passed over, and counted; raises as `read_compact`."""
     return (batch.whole() if isinstance(batch, CompactBatch) else batch for batch in _batches(log, skipped, False))
 
 
 def read_compact(log: LogFiles, skipped: SkipCount) -> Iterator[Batch | CompactBatch]:
-    """Every batch of a log, compact where it has the shape.
-
-    Raises:
-        LogError: naming the place of what cannot be decoded, and of offsets that are missing.
-    """
+    """Every batch of a log, compact where it has the shape; raises LogError, naming the place of faults and gaps."""
     return (batch if isinstance(batch, CompactBatch) else compact(batch) for batch in _batches(log, skipped, True))
 
 
@@ -301,11 +284,7 @@ class _Order:
     _passed: int = 0  # how many were passed over before the last batch
 
     def admits(self, batch: Batch | CompactBatch) -> bool:
-        """Whether a batch is one of the log; what is left out is counted, and so is what is missing before it.
-
-        Raises:
-            LogError: where the first batch is not that of offset 0, and no snapshot is before it.
-        """
+        """Whether a batch is the log's; others and gaps are counted; raises LogError for no beginning."""
         if self._due is None and self.snapshot_end is not None:
             if batch.last_offset < self.snapshot_end:
                 self.skipped.in_snapshot += 1
@@ -517,10 +496,7 @@ def _described(
 
 
 def _dumped(lines: Sequence[str], part: str) -> Iterator[tuple[str, int, int]]:
-    """The files of a log that a text shows: name, and first and last line, from the newest snapshot on, in order.
-
-    A text that does not name each of them once is one file, in the order in which it stands.
-    """
+    """The files of a log in a text: name, first and last line, in order; one file where they are not named once."""
     heads = [(match, number) for number, line in enumerate(lines) if (match := texts.DUMPING.match(line))]
     ends = [*(number for _, number in heads[1:]), len(lines)]
     parts = {Path(match.group(1)): (number, end) for (match, number), end in zip(heads, ends, strict=False)}

@@ -53,23 +53,14 @@ class _UnsupportedShapeError(Exception):
 
 
 class Bodies:
-    """The rests of changes that are known to be well formed.
-
-    Args:
-        whole: decodes a batch from its bytes and place.
-    """
+    """The rests of changes that are known to be well formed; `decode_batch` decodes a batch whole."""
 
     def __init__(self, decode_batch: Decode) -> None:
         self._decode_batch = decode_batch
         self._valid_bodies: set[bytes] = set()
 
     def compact(self, data: bytes, name: str, position: int) -> CompactBatch | None:
-        """The batch with these bytes; None where it has to be decoded whole, or cannot be.
-
-        Args:
-            data: the bytes of the batch.
-            name, position: the file, and where in it the batch begins.
-        """
+        """The batch of a file with these bytes; None where it has to be decoded whole, or cannot be."""
         base, _, epoch, magic, crc, attributes, last_delta, _, newest, _, _, _, count = HEADER.unpack_from(data)
         if magic != MAGIC or attributes & NOT_PLAIN or count != last_delta + 1 or count < 1:
             return None
@@ -253,10 +244,7 @@ def end_offset(data: bytes) -> int:
 
 
 def is_cut(data: bytes, end: int) -> bool:
-    """Whether what follows the whole batches of a file is the beginning of one more, and no whole one is behind it.
-
-    A batch whose length is damaged is followed by whole ones, unless it was the last.
-    """
+    """Whether what follows whole batches begins one more, and no whole one, as behind a damaged length."""
     left = len(data) - end
     if not any(data[end : end + HEADER.size]):
         return False
@@ -350,11 +338,7 @@ def _expanded(data: bytes, base: int) -> bytes:
 
 
 def unpacked(data: bytes, most: int) -> tuple[bytes, bool]:
-    """The bytes that gzip has compressed, as far as they are there, and whether they are all.
-
-    Raises:
-        WireError: for what is damaged, or has more bytes than `most`.
-    """
+    """The bytes that gzip compressed, and whether they are all; raises WireError for damage, or for more than `most`."""
     found = bytearray()
     while data:
         stream = zlib.decompressobj(wbits=GZIP_MEMBER)
@@ -454,11 +438,7 @@ def signed(value: int) -> bytes:
 
 
 def record_bytes(name: str, version: int, data: Mapping[str, Any]) -> bytes:
-    """The bytes of a record; `fields.decode` gives name, version and fields back.
-
-    Raises:
-        KeyError: for an unknown kind, or a missing field.
-    """
+    """The bytes of a record, the inverse of `fields.decode`; raises KeyError for an unknown kind or no field."""
     number = _NUMBERS[name]
     head = unsigned(FRAME_VERSION) + unsigned(number) + unsigned(version)
     return head + _struct_bytes(RECORDS[number].fields, version, data)

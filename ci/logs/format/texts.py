@@ -54,12 +54,7 @@ DECODER = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_number)
 
 
 def dump_batches(lines: Iterable[str], name: str, problem: Problem, first: int = 1) -> Iterator[Batch]:
-    """Every batch of the output.
-
-    Args:
-        problem: called for every line that cannot be read.
-        first: the number of the first line.
-    """
+    """Every batch of the output from line `first` on; `problem` is told of what cannot be read."""
     open_batch: Batch | None = None
     entries, due = list[LogEntry](), 0
     for number, line in enumerate(lines, first):

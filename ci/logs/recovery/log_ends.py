@@ -56,11 +56,7 @@ class LogEnds:
 
 
 def read_log_ends(places: Sequence[str]) -> LogEnds:
-    """The log ends in files; `BROKER=FILE` where the file does not name the broker.
-
-    Raises:
-        Refusal: in one line, for a file of another form.
-    """
+    """What files tell; `BROKER=FILE` where a file does not name its broker; raises Refusal for another form."""
     found = LogEnds()
     for place in places:
         named = _NAMED.fullmatch(place)

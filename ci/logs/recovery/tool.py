@@ -69,11 +69,7 @@ def unclean_recovery_rules(text: str) -> RuleSet:
 
 @contextlib.contextmanager
 def refuse_unanswered(path: Path) -> Iterator[None]:
-    """Where the controller gives no answer, the snapshot is at fault: one line says so.
-
-    Raises:
-        Refusal: when it refuses the request as a whole, or would resign.
-    """
+    """Where the controller gives no answer the snapshot is at fault: meanwhile that is one line, a Refusal."""
     try:
         yield
     except (RequestError, Resignation) as error:
@@ -81,11 +77,7 @@ def refuse_unanswered(path: Path) -> Iterator[None]:
 
 
 def save(snapshot: Snapshot, after: Controller, path: Path, output: Path | None) -> None:
-    """Write the snapshot after elections: to `output`, else in place, and there only if something changed.
-
-    Raises:
-        Refusal: when the place cannot be written.
-    """
+    """Write the snapshot after elections to `output`, else in place if it changed; raises Refusal where it cannot."""
     if output is not None or after != snapshot.controller:
         write_json(str(output or path), snapshot.after(after))
 
@@ -101,13 +93,7 @@ def report_result(screen: Screen, result: PartitionResult, success: str, succeed
 
 
 def _told(result: PartitionResult, places: Iterable[TopicPartition], cluster: RealCluster | None) -> PartitionResult:
-    """A result with what mends it: of a topic that is not there its neighbours, and of unknown logs who tells them.
-
-    Args:
-        result: of one partition.
-        places: the partitions that there are.
-        cluster: of a log, whose brokers are not asked.
-    """
+    """A partition's result with its mend: neighbours of an unknown topic; of unknown logs who tells them."""
     (topic, index), known = result.place, [*places]
     if cluster is not None and result.error == NOT_NEEDED and (why := cluster.out_of_reach(result.place)):
         return evolve(result, error=why)
@@ -126,21 +112,13 @@ def _told(result: PartitionResult, places: Iterable[TopicPartition], cluster: Re
 
 
 def read_targets(path: Path) -> tuple[TopicPartition, ...]:
-    """Partitions by topic: `{"partitions": [{"topic": "foo", "partitions": [0, 3]}]}`.
-
-    Raises:
-        Refusal: in one line, for a file of another form, or a partition listed twice.
-    """
+    """Partitions by topic, `{"partitions": [{"topic": "foo", "partitions": [0]}]}`; raises Refusal for other forms."""
     places, _ = _listed(path, ("topic", "partitions"), lambda entry: entry.read("partitions", each(_index)))
     return places
 
 
 def read_ballots(path: Path, designated: bool) -> tuple[tuple[TopicPartition, ...], tuple[int, ...] | None]:
-    """Partitions one by one, each with its `designatedLeader` where it takes one.
-
-    Raises:
-        Refusal: in one line, for a file of another form, or a partition listed twice.
-    """
+    """Partitions one by one, with `designatedLeader` where it is taken; raises Refusal for other forms, or twice."""
     keys, leader = ("topic", "partition", "designatedLeader"), "designatedLeader" if designated else ""
     places, entries = _listed(path, keys, lambda entry: [entry.read("partition", _index)], leader)
     return places, tuple(entry.data[leader] for entry in entries) if designated else None
@@ -155,11 +133,7 @@ def ballots(leaders: Sequence[tuple[TopicPartition, int]]) -> dict[str, Any]:
 def _listed(
     path: Path, keys: Sequence[str], indices: Callable[[Fields], Iterable[int]], leader: str = ""
 ) -> tuple[tuple[TopicPartition, ...], tuple[Fields, ...]]:
-    """The partitions that the entries of a file name, each once, and the entries, each with a leader if that is asked.
-
-    Raises:
-        Refusal: in one line, for a file of another form, or a partition listed twice.
-    """
+    """The partitions and entries of a file, with leaders if asked for; raises Refusal for another form, or repeats."""
     try:
         entries = Fields.of(read_json(path)).only("partitions").read("partitions", each(Fields.of))
         places = [(entry.only(*keys).read("topic", text), index) for entry in entries for index in indices(entry)]

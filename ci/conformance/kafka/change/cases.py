@@ -375,10 +375,7 @@ def every_merge() -> Rows:
 
 
 def _record(leader: int, recovery: int, some: list[Any], flags: tuple[int, ...], members: bool) -> dict[str, Any]:
-    """The columns of a record by name, with ISR, replicas and directories.
-
-    `members`: whether its other sets have one, and `flags`: which of them it has.
-    """
+    """The columns of a record by name, with ISR, replicas and directories, and the sets that `flags` name."""
     lists = dict(zip(("isr", "replicas", "directories"), some, strict=True))
     values = {"elr": (1,) if members else (), "last_known": 2 if members else NO_LAST_KNOWN,
               "removing": 2 * members, "adding": int(members)}  # fmt: skip
@@ -431,12 +428,7 @@ def _has_ids(case: dict[str, Any], named: set[int]) -> bool:
 
 
 def _is_partition(case: dict[str, Any], any_elr: bool) -> bool:
-    """Whether ISR, ELR, leader and the sets of a reassignment are those of one partition.
-
-    Args:
-        case: the columns by name.
-        any_elr: whether the ELR may have members that left the replicas.
-    """
+    """Whether ISR, ELR, leader and sets of a reassignment are a partition's; `any_elr`: of members that left too."""
     replicas, isr, elr, leader = case["replicas"], case["isr"], case["elr"], case["leader"]
     removing, adding = _members(case["removing"]), _members(case["adding"])
     return (

@@ -81,13 +81,7 @@ class KafkaComparison:
 
 
 def compare(kafka: KafkaOracle, model: Model, tables: Iterable[Rows]) -> Iterator[KafkaComparison]:
-    """Compare the answers to tables of questions; yields the comparison so far after each table.
-
-    Kafka answers a table while the model does, and while the next one is made; memory is that of two tables.
-
-    Raises:
-        DriverDeath: when the process with Kafka's classes dies.
-    """
+    """Compare answers to tables, and yield the comparison after each; raises DriverDeath; two tables are in memory."""
     causes: dict[tuple[str, ...], Cause] = {}
     cases = 0
     with ThreadPoolExecutor(1) as model_pool, ThreadPoolExecutor(1) as kafka_pool:
@@ -112,15 +106,7 @@ def _answers(expected: Future[Rows], rows: Rows) -> Rows:
 
 
 def first_killer(dies: Callable[[int], bool], count: int) -> int | None:
-    """The place of the first question without which a process that is asked all before it lives.
-
-    Args:
-        dies: whether a new process dies of so many first questions.
-        count: how many there are.
-
-    Returns:
-        None where a new process lives through all of them.
-    """
+    """The first question without which a process that is asked those before lives; None where it lives through all."""
     if not dies(count):
         return None
     lives, killed = 0, count
@@ -131,17 +117,7 @@ def first_killer(dies: Callable[[int], bool], count: int) -> int | None:
 
 
 def killer(driver: Callable[[], JavaProcess], questions: Callable[[int], Rows], count: int, death: DriverError) -> int:
-    """The place of the question that killed a process: no new one answers all questions up to it.
-
-    Args:
-        driver: a new process.
-        questions: so many of the first questions.
-        count: how many there are.
-        death: how the process ended.
-
-    Raises:
-        DriverError: where a process that is asked nothing dies too, or a new one answers all.
-    """
+    """The question that killed a process; raises DriverError where a new one dies of none, or answers all of them."""
     with driver() as kafka:
         kafka.check_end()
     place = first_killer(lambda first: dies_of(driver, questions(first)), count)
@@ -354,10 +330,7 @@ class _Check:
 def conform_with_kafka(
     build: Build, rules: RuleSet, size: CheckSize, report: CheckProgress
 ) -> Iterator[CheckRow | CheckFault]:
-    """Ask a build and the model the same questions; one row for each check, as it ends.
-
-    A check that ends without a verdict does not end the others; none begins once the time of the command is over.
-    """
+    """Ask a build and the model the same; a row for each check as it ends, none begun once time is over."""
     for check in _checks(size):
         if passed():
             return
@@ -423,10 +396,7 @@ def _row(build: Build, check: _Check, rules: RuleSet, report: CheckProgress) -> 
 
 
 def _shortest(driver: Callable[[], Driver], model: Model, causes: Sequence[Cause]) -> Iterator[ShownCause]:
-    """The causes, each with a shortest case as far as there is time.
-
-    One whose shorter cases kill the process stays as it was found.
-    """
+    """The causes, each with a shortest case as far as there is time and the process lives."""
     for cause in causes:
         try:
             if passed():

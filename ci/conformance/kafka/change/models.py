@@ -118,10 +118,7 @@ class Model:
 
 
 def model_of(check: str, slots: int, rules: RuleSet) -> Model:
-    """The model that answers a check, with so many slots of a list: `change`, `merge`, and so on.
-
-    The change builder and reassignments are compiled; the others are asked less, and run on ints.
-    """
+    """The model that answers a check of so many slots: compiled for changes and reassignments, on ints for others."""
     if check == "change":
         return _change_model(slots, rules)
     if check == "reassignment":
@@ -362,10 +359,7 @@ def _target(asked: _Symbols | _Ints) -> Target:
 
 
 def _context(asked: _Symbols | _Ints, preferred: bool, balanced: bool) -> BuildContext:
-    """Who may lead, and how leaders are elected, with the features of every released metadata version from 3.7 on.
-
-    `balanced`: in the mode with a last known leader.
-    """
+    """Who may lead, and how leaders are elected, by features since 3.7; `balanced`: with a last known leader."""
     return BuildContext(
         acceptable=asked.set("acceptable"), min_isr=asked.word("min_isr"), preferred=preferred,
         unclean=False if preferred else asked.word("election") == UNCLEAN, elr=asked.truth("elr_on"),

@@ -34,15 +34,7 @@ def misfit_refusal(build: object, reason: str) -> Refusal:
 
 @functools.cache
 def misfits(build: str, release: str, changed: Set[str]) -> tuple[str, ...]:
-    """What changed classes need and do not find, or do not have any more of what others need, one a text.
-
-    Args:
-        build, release: class paths; what the release does not have either is left out.
-        changed: the names of the classes that are not the release's.
-
-    Raises:
-        Refusal: where the classes cannot be looked at.
-    """
+    """What changed classes lack, or others lack of them, and the release does not; raises Refusal for no class."""
     command = [program("java"), *SHORT_RUN, str(TOOL), build, release]
     text = "".join(f"{name}\n" for name in sorted(changed))
     told = subprocess.run(command, input=text, capture_output=True, text=True, check=False)

@@ -64,11 +64,7 @@ class Noted:
 
     @classmethod
     def of(cls, folder: Path, classes: Iterable[str]) -> Noted:
-        """No notes yet.
-
-        Raises:
-            Refusal: for a folder whose name the agent cannot be told.
-        """
+        """No notes yet; raises Refusal for a folder whose name the agent cannot be told."""
         if odd := set(f",={os.pathsep}") & set(str(folder)):
             raise Refusal(f"{folder.parent} has {min(odd)!r} in its name; set TMPDIR to another folder")
         return cls(folder, tuple(sorted(classes)))
@@ -86,14 +82,7 @@ class Noted:
         return [f"-javaagent:{agent}=destfile={self._ran},append=true,includes={names}"]
 
     def unrun(self, build: str, release: str) -> tuple[UnrunMethod, ...]:
-        """The changed methods that have not run in all of their changed lines.
-
-        Args:
-            build: the class path of the build.
-
-        Raises:
-            Refusal: where a class cannot be read, as one of a Java that JaCoCo does not know.
-        """
+        """The changed methods not run in all of their changed lines; raises Refusal where JaCoCo cannot read."""
         rows = [row for row in self._rows(build, release) if row[1] != _DIFFERS]
         return tuple(UnrunMethod.of(*row) for row in rows)
 

@@ -78,17 +78,7 @@ def differences(released: Sequence[str], own: Sequence[str]) -> list[tuple[str, 
 
 
 def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQUENCES) -> BesideRow:
-    """Put drawn sequences, and after each the questions that no rule is of, to a build and to its release.
-
-    Args:
-        build: whose classes are driven; the release is the one that completes it.
-        rules: those of the release, by which the requests are drawn.
-        sequences: how many, as long as there is time.
-
-    Raises:
-        Refusal: where jars, Java, Maven or the network are missing, and where its classes do not fit each other.
-        DriverError: when a process ends before it is asked.
-    """
+    """Put drawn sequences, by the release's rules, and questions that no rule is of, to a build and its release."""
     both = (Build(build.like, noted=build.noted), build)
     compared, answers, counts, first = 0, 0, Counter[str](), dict[str, tuple[str, str]]()
     with ExitStack() as stack, suppress(OutOfTime):

@@ -271,10 +271,7 @@ class ModelController:
         return tuple(texts[1:])
 
     def _repeated(self, timer: Decide) -> str:
-        """Rounds of a timer until it is not due any more; which round decides on a partition is a matter of hashes.
-
-        Where one of them resigns, none of their records counts, for which came before it is such a matter too.
-        """
+        """Rounds of a timer until none is due, which hashes order: where one resigns, none of their records counts."""
         before, rounds, texts, is_due = self.controller, 0, list[str](), "due"
         while is_due:
             try:

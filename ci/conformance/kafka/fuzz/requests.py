@@ -79,10 +79,7 @@ WIDE, LONGER = 64, 40  # one plan of so many is wide, and has so many times the 
 
 @frozen
 class Plan:
-    """A sequence before it meets a controller: numbers for its brokers, and for each step.
-
-    A wide one has more brokers, replicas and partitions, whose topics are seldom deleted: their epochs grow.
-    """
+    """A sequence before it meets a controller: its brokers, and numbers for each step; a wide one has more of all."""
 
     brokers: Step
     steps: tuple[Step, ...]

@@ -75,11 +75,7 @@ class FuzzProcess(DriverProcess):
         super().__init__(build, FUZZ, (), OPTIONS)
 
     def send(self, lines: Sequence[str]) -> None:
-        """Put a sequence to the managers; its answers wait to be read.
-
-        Raises:
-            DriverError: when the process has ended.
-        """
+        """Put a sequence to the managers, whose answers wait to be read; raises DriverError when they have ended."""
         stream = self._pipe(self._process.stdin)
         try:
             with self._limited():
@@ -89,11 +85,7 @@ class FuzzProcess(DriverProcess):
             raise self._failure() from None
 
     def answers(self, count: int) -> list[str]:
-        """The next answers; where the process ends before it has given all, its end is the answer to the next one.
-
-        Raises:
-            OutOfTime: with the answers that have come.
-        """
+        """The next answers, the end of the process being one; raises OutOfTime, with those that have come."""
         stream, lines = self._pipe(self._process.stdout), list[str]()
         with self._limited():
             while len(lines) < count:
@@ -227,13 +219,7 @@ class Played:
             kafka.send(self.lines)
 
     def answered(self, kafka: FuzzProcess, ahead: Played | None = None) -> FuzzDifference | None:
-        """The first difference; a process that dies of it is followed by a new one, which is sent what is ahead.
-
-        Raises:
-            DriverError: when the new one ends too.
-            OutOfTime: with the request that is not answered.
-            Refusal: where classes of the build do not fit each other, which says nothing of what they decide.
-        """
+        """The first difference; a process that dies has a new one; raises DriverError, OutOfTime, Refusal."""
         try:
             answers = kafka.answers(len(self.exchanges))
         except OutOfTime as reason:
@@ -263,17 +249,7 @@ class Played:
 def fuzzed(
     build: Build, rules: RuleSet, plans: Iterator[Plan], counts: FuzzCounts, enough: Callable[[], bool]
 ) -> Iterator[FuzzDifference]:
-    """The differences of plans, as they are found; one sequence is ahead of the answers.
-
-    Args:
-        build: whose classes are driven.
-        counts: what is executed, kept up to date.
-        enough: whether no further sequence is wanted.
-
-    Raises:
-        DriverError: when a new process with Kafka's classes ends before it is asked.
-        Refusal: where jars, Java, Maven or the network are missing.
-    """
+    """The differences of plans as found, one sequence ahead, until `enough`; raises DriverError, Refusal."""
     with FuzzProcess(build) as kafka:
         waiting: Played | None = None
         while waiting is not None or not enough():
@@ -317,10 +293,7 @@ def _kind_of_answer(answer: str) -> str:
 
 
 def shortened(kafka: FuzzProcess, like: str, rules: RuleSet, difference: FuzzDifference) -> FuzzDifference:
-    """A sequence with a difference of the same cause, of as few steps and as plain ones as SHORTENING leaves time for.
-
-    Steps are left out first; then numbers become 0, which draws what is plainest; then steps once more.
-    """
+    """A sequence with a difference of that cause, of as few and as plain steps as SHORTENING leaves time for."""
     best, end = difference, time.monotonic() + within(SHORTENING)
 
     def differs(plan: Plan) -> bool:

@@ -236,10 +236,7 @@ def _answer(head: Mapping[str, Any], after: Any) -> Answer:
 def told(
     before: Elections, ruled: Outcome, answer: Answer, action: str, arguments: Mapping[str, Any]
 ) -> ElectionsEvent:
-    """The event of an answer: as the rules tell it where they decide the same.
-
-    Elsewhere what no answer tells is in doubt, as far as the registrations before and after leave it open.
-    """
+    """The event of an answer: the rules' where they decide the same, else in doubt as far as registrations leave it."""
     after: Elections = answer.after
     event: ElectionsEvent = ruled.event
     # What Kafka does not write as a change of the partition counts as often as it raises the partition epoch.

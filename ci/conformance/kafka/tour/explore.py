@@ -85,11 +85,7 @@ class AnsweredPart:
 
 
 def rules_of(build: Build, named: str | None) -> str:
-    """The rule set that a build's answers are compared with: the one that is named, or the preset of its release.
-
-    Raises:
-        Refusal: for a release without preset where none is named.
-    """
+    """The rule set that answers are compared with: as named, or of the release; raises Refusal where it has none."""
     name = named or f"kafka-{build.like}"
     if named is None and name not in RELEASES:
         raise Refusal(f"there is no preset {name}; name a rule set with --rules")

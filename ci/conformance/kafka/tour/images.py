@@ -243,13 +243,7 @@ class ImageTour:
 def tour_of_images(
     build: Build, system: System, setting: Setting, sample: int, seed: int, report: TourProgress
 ) -> TourRow:
-    """Take the steps of `images` on the classes of a build; the arguments are those of `tour_with_kafka`.
-
-    Raises:
-        Refusal: where jars, Java, Maven or the network are missing.
-        DriverError: when the process with Kafka's classes dies.
-        TourError: for a sample, and for rules about disks, which these classes do not have.
-    """
+    """Take the steps of `images` on a build's classes; as `tour_with_kafka`, but for samples and disks, TourErrors."""
     if found := [name for name in OF_DISKS if getattr(setting.rules.images, name)]:
         raise TourError(f"{found[0].replace('_', '-')} is about disks, of which the classes of an image know nothing")
     if sample:

@@ -84,11 +84,7 @@ class AnsweredSpace:
 
 
 def search_answered(search: AnsweredSearch, threads: int) -> Liveness:
-    """Search what was visited for fair behaviours; see `kraftcheck.solvers.liveness.judge.search_liveness`.
-
-    Raises:
-        EngineDisagreement: when ints do not confirm a lasso with the managers' answers.
-    """
+    """Search what was visited for fair behaviours, as `search_liveness`; raises EngineDisagreement for no lasso."""
     claims = search.program.liveness.claims
     if not claims or is_stop(search.cut) or search.cut == FIRST_VIOLATION:
         return NO_LIVENESS_SEARCH

@@ -126,10 +126,7 @@ def compact(outputs: Columns, raw: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
 def as_listed(
     inputs: Columns, outputs: Columns, states: npt.NDArray[np.int8], answers: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """The answers with directories as records list them: another order of replicas is another list.
-
-    The explored system knows the directory of each broker, not the order in which records list them.
-    """
+    """The answers with directories as records list them, by their order, which the explored system does not know."""
     before = states[:, inputs.slice("directories")]
     old = _ids(states[:, inputs.slice("replicas")], before)
     for n in range(MOST_RECORDS):
@@ -228,11 +225,7 @@ class TourModel:
             yield number, np.flatnonzero(kind.rules.enabled(rows)[:, 0])
 
     def requests(self, states: States, number: int) -> tuple[npt.NDArray[np.bool_], Rows]:
-        """The request of a step in each state: whether it is possible, and the columns of the question.
-
-        Raises:
-            TourError: for an instance that asks nothing.
-        """
+        """A step's request in each state: whether there is one, its columns; raises TourError where it asks none."""
         kind, within = self.instances[number]
         answers = self._rules(kind).request(_rule_rows(states, kind.table[within]))
         rows = self.inputs.empty(len(states))
@@ -241,11 +234,7 @@ class TourModel:
         return answers[:, 0] != 0, rows
 
     def decide(self, states: States, number: int) -> tuple[npt.NDArray[np.int64], States]:
-        """The model's answers to a step in each state, and the states after it.
-
-        Raises:
-            TourError: for an instance that asks nothing, or when the system does not tell the records that it counts.
-        """
+        """The model's answers to a step in each state, and states after; raises TourError where it has none."""
         kind, within = self.instances[number]
         values = self._rules(kind).decision(_rule_rows(states, kind.table[within]))
         answer_end = values.shape[1] - (self.width - self.managed_width)

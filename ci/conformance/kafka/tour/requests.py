@@ -104,11 +104,7 @@ def check_one_partition(system: str, setting: Setting) -> None:
 
 
 def request_of(system: str, action: Action, rules: RuleSet) -> RequestRule | None:
-    """The request of an action; None: the managers learn nothing of it, or are not asked.
-
-    Raises:
-        TourError: for a system or an action whose request is not defined here.
-    """
+    """The request of an action; None: the managers are not asked; raises TourError where none is defined here."""
     if system == "elections" and action.name in OF_ELECTIONS:
         return _of_elections(action.name)
     if system not in ("elections", "directories", "kraft"):

@@ -320,10 +320,7 @@ class AnsweredSearch:
         return quiescent
 
     def _enabled(self, states: States) -> Iterable[tuple[KindRows, int, Numbers, Bits]]:
-        """Each action instance with the places of the states that enable it, but for what Kafka checks by itself.
-
-        And whether the rules enable it there. What guards were is noted.
-        """
+        """Each action instance with the states that enable it, but for what Kafka checks, and whether the rules do."""
         for one in self._kinds:
             own = np.array([name not in CHECKED or not one.asks for name in one.kind.guard], dtype=np.bool_)
             for row, arguments in enumerate(one.kind.table):

@@ -1,4 +1,1 @@
-"""The benchmarks: `python -m kraftcheck.ci.bench`.
-
-Nothing else in the project measures time, and no test does.
-"""
+"""The benchmarks, `python -m kraftcheck.ci.bench`: nothing else in the project measures time."""

@@ -1,7 +1,4 @@
-"""A metadata log of a cluster, as the model's own controller writes it.
-
-Brokers stop, are killed and come back, followers fall behind and catch up, and preferred leaders are elected.
-"""
+"""A metadata log of a cluster whose brokers stop, die, return and lead, as the model's own controller writes it."""
 
 from __future__ import annotations
 

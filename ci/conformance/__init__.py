@@ -1,4 +1,1 @@
-"""`kraftcheck conform`: the model beside cases of Kafka's own tests, and beside Kafka's released classes.
-
-What is compared is the model's own rules; nothing here states a rule again.
-"""
+"""`kraftcheck conform`: the model's own rules beside cases of Kafka's own tests, and Kafka's released classes."""

@@ -218,9 +218,7 @@ def _run_checks(asked: _Asked, size: CheckSize) -> int:
                 break
         screen.plain(total_line(check_rows[before:], name))
     names = ("version", "check", "factor")
-    fault_rows = [
-        {**{name: getattr(fault, name) for name in names}, "fault": _fault_text(fault.error)} for fault in faults
-    ]
+    fault_rows = [{**{name: getattr(one, name) for name in names}, "fault": _fault_text(one.error)} for one in faults]
     asked.write("", rows=[asdict(row) for row in check_rows], faults=fault_rows)
     code = _exit_code(check_rows, faults)
     without = f", {len(faults)} checks without a verdict" if faults else ""

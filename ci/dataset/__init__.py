@@ -1,4 +1,1 @@
-"""`kraftcheck query` and `kraftcheck sweep`: questions to an explored space that Spark has stored.
-
-They read a dataset and never change it. How it is written is in `kraftcheck.ci.dataset.store`.
-"""
+"""`kraftcheck query` and `sweep`: questions to an explored space in files; `kraftcheck.ci.dataset.store` writes it."""

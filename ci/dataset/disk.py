@@ -1,8 +1,4 @@
-"""The search of one machine whose levels are files: `explore --engine disk`.
-
-Memory holds a compact set of what was visited, and the level that is being made; either engine goes on with the
-other's levels.
-"""
+"""The search of `explore --engine disk`: memory has a compact visited set and a level in the making."""
 
 from __future__ import annotations
 

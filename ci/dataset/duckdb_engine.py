@@ -117,7 +117,7 @@ def duckdb_engine(data: Dataset, workers: int, verify: str) -> Iterator[DuckDBEn
 
 @define
 class DuckDBEngine:
-    """See `Engine`."""
+    """Questions to the views of a dataset; closed by whoever opened it."""
 
     connection: Any
     data: Dataset
@@ -161,7 +161,7 @@ class DuckDBEngine:
         self.connection.close()
 
     def ask(self, sql: str, limit: int) -> Answer:
-        """See `Engine`."""
+        """Columns and first rows of one question; raises Refusal for what is none, or reads a damaged file."""
         with self._asked(sql) as relation:
             return Answer.of(relation.columns, relation.limit(limit + 1).fetchall(), limit)
 

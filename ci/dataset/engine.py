@@ -1,7 +1,4 @@
-"""Questions about a dataset by engines of SQL: what is asked and answered.
-
-The views, and the transitions that the compiled rules compute.
-"""
+"""Questions to a dataset by engines of SQL, its views, and the transitions that compiled rules compute."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import datetime
 import decimal
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,17 +23,12 @@ from kraftcheck.solvers.program.columns import ONE, SET, SLOT, TRUTH
 
 @frozen
 class Answer:
-    """The answer to a question.
-
-    Attributes:
-        rows: the first ones, as many as were asked for.
-        complete: whether the space is whole; else the answer is about the levels so far.
-    """
+    """The answer to a question."""
 
     columns: Sequence[str]
-    rows: Sequence[tuple[Any, ...]]
+    rows: Sequence[tuple[Any, ...]]  # the first ones, as many as were asked for
     more: bool
-    complete: bool = True
+    complete: bool = True  # whether the space is whole; else the answer is about the levels so far
 
     @classmethod
     def of(cls, columns: Sequence[str], rows: Sequence[Sequence[Any]], limit: int) -> Answer:
@@ -48,13 +40,6 @@ class Answer:
         import pandas
 
         return pandas.DataFrame.from_records(list(self.rows), columns=list(self.columns))
-
-
-class Engine(Protocol):
-    """An engine with the views of a dataset; closed by whoever opened it."""
-
-    def ask(self, sql: str, limit: int) -> Answer:
-        """Columns and first rows of one question; raises Refusal for what is none, or reads a damaged file."""
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,1 @@
-"""`kraftcheck explore`, `simulate`, `trace`: exhaustive search, random walks, counterexamples; the page of scopes.
-
-The search itself is in `kraftcheck.solvers.search`, the walks in `kraftcheck.solvers.walks`.
-"""
+"""`kraftcheck explore`, `simulate`, `trace` and the page of scopes; `kraftcheck.solvers.search` and `walks` search."""

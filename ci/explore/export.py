@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,7 +12,7 @@ import click
 
 from kraftcheck.ci.dataset.options import DatasetPlace, dataset_place
 from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.ci.spark.query_engine import spark_engine
+from kraftcheck.ci.spark.query_engine import SparkQueries, spark_engine
 from kraftcheck.ci.spark.session import check_pyarrow, is_submitted
 from kraftcheck.ci.systems.report import DOCUMENT_VERSION
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject, system_and_bounds
@@ -108,7 +108,7 @@ def export_states(out: str, folder: Path, system: str | None) -> int:
 
 if TYPE_CHECKING:
     from kraftcheck.ci.dataset.duckdb_engine import DuckDBEngine
-    from kraftcheck.ci.dataset.engine import Answer, Engine
+    from kraftcheck.ci.dataset.engine import Answer
     from kraftcheck.ci.dataset.store.dataset import Dataset
 
 
@@ -133,19 +133,15 @@ ENGINES = ("duckdb", "spark")
 VERIFY = ("used", "all", "none")
 
 
-@contextlib.contextmanager
 def open_engine(
     data: Dataset, engine: str, verify: str, workers: int, master: str | None, conf: tuple[str, ...]
-) -> Iterator[Engine]:
+) -> AbstractContextManager[DuckDBEngine | SparkQueries]:
     """The engine that answers questions about a dataset; raises Refusal when it does not start, or for damage."""
     if engine == "duckdb":
         from kraftcheck.ci.dataset.duckdb_engine import duckdb_engine
 
-        with duckdb_engine(data, workers, verify) as here:
-            yield here
-    else:
-        with spark_engine(data, master, workers, conf, verify) as there:
-            yield there
+        return duckdb_engine(data, workers, verify)
+    return spark_engine(data, master, workers, conf, verify)
 
 
 def choose_engine(engine: str | None, master: str | None, conf: tuple[str, ...]) -> str:
@@ -308,7 +304,7 @@ def draw(data: Dataset, picture: Path, screen: Screen) -> None:
     screen.plain(f"wrote {picture}")
 
 
-def converse(engine: Engine, screen: Screen, limit: int) -> None:
+def converse(engine: DuckDBEngine | SparkQueries, screen: Screen, limit: int) -> None:
     """Answer standard input until it ends; a refused question is shown in a terminal, and raises in a script."""
     interactive = sys.stdin.isatty()
     if interactive:

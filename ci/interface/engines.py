@@ -298,19 +298,13 @@ STATES = "SELECT * FROM states"  # the question that `FinishedRun.arrow` and `pa
 
 @frozen
 class FinishedRun:
-    """A finished run in a folder, or a trace file.
+    """A finished run in a folder, or a trace file."""
 
-    Attributes:
-        subject: the system at its setting.
-        traces: counterexamples and witnesses by property, each replayed on ints.
-        document: the report; None of a dataset, and of a trace file.
-        complete: whether a dataset holds the whole space; None without one.
-    """
-
-    subject: Subject = field(repr=False)
-    traces: Mapping[str, Trace] = field(repr=False)
+    subject: Subject = field(repr=False)  # the system at its setting
+    traces: Mapping[str, Trace] = field(repr=False)  # counterexamples and witnesses by property, each replayed on ints
+    # the report; None of a dataset, and of a trace file
     document: Mapping[str, Any] | None = field(default=None, repr=False)
-    complete: bool | None = None
+    complete: bool | None = None  # whether a dataset holds the whole space; None without one
     _out: str = field(default="", repr=False)
 
     def __str__(self) -> str:

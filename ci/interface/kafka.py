@@ -38,17 +38,11 @@ from kraftcheck.solvers.program.program import Program
 
 @frozen
 class Report:
-    """The result of a comparison with real Kafka.
+    """The result of a comparison with real Kafka."""
 
-    Attributes:
-        exit_code: what the command would exit with; 0 only where all agrees.
-        document: the report as plain values, as `--json` writes it.
-        text: the report as the command prints it.
-    """
-
-    exit_code: int
-    document: Mapping[str, Any] = field(repr=False)
-    text: str = field(repr=False)
+    exit_code: int  # what the command would exit with; 0 only where all agrees
+    document: Mapping[str, Any] = field(repr=False)  # the report as plain values, as `--json` writes it
+    text: str = field(repr=False)  # the report as the command prints it
 
     def assert_holds(self) -> None:
         """Fail unless all agrees.

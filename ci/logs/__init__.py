@@ -1,4 +1,1 @@
-"""`kraftcheck replay` and `kraftcheck whatif`: the metadata log of a real cluster, read and reported.
-
-Which events explain a log is decided in `kraftcheck.solvers.logs`.
-"""
+"""`kraftcheck replay` and `whatif`: a real cluster's log, read and reported; `kraftcheck.solvers.logs` explains it."""

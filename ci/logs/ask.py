@@ -39,19 +39,12 @@ Row: TypeAlias = Mapping[str, Any]
 
 @frozen
 class RequestAnswer:
-    """The answer of a controller to a request.
+    """The answer of a controller to a request."""
 
-    Attributes:
-        rows: for each thing asked the error, `NONE` where there is none, and its reason.
-        records: what is written, in order.
-        reply: what a heartbeat is told.
-        resigns: whether the controller resigns, which no request should bring about.
-    """
-
-    rows: tuple[Row, ...]
-    records: tuple[LogRecord, ...] = ()
-    reply: Row | None = None
-    resigns: bool = False
+    rows: tuple[Row, ...]  # for each thing asked the error, `NONE` where there is none, and its reason
+    records: tuple[LogRecord, ...] = ()  # what is written, in order
+    reply: Row | None = None  # what a heartbeat is told
+    resigns: bool = False  # whether the controller resigns, which no request should bring about
 
     @classmethod
     def to(cls, asked: Handler, controller: Controller, rules: RuleSet) -> RequestAnswer:

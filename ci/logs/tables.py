@@ -133,11 +133,7 @@ class _States(dict[Situation, int]):
 
 
 class _Timelines:
-    """The states of partitions, as they come.
-
-    Attributes:
-        places: partitions by their keys.
-    """
+    """The states of partitions, as they come."""
 
     def __init__(self) -> None:
         self._offsets, self._times = array("q"), array("q")
@@ -145,7 +141,7 @@ class _Timelines:
         self._leader_epochs, self._partition_epochs = array("i"), array("i")
         self._partition_of: Numbers[_Place] = Numbers()
         self._state_of: Numbers[_Shown] = Numbers()
-        self.places: dict[bytes, _Place] = {}
+        self.places: dict[bytes, _Place] = {}  # partitions by their keys
         self._updates: list[SlotUpdate] = []
         self._keys: dict[bytes, int] = {}
         self._situations = _States(self._state_of)
@@ -350,9 +346,7 @@ class Tables:
         """How a rule set is spelled: as it was asked for, else the preset of the log's metadata version."""
         known = self._spelled.get(id(rules))
         if known is None:
-            known = self._rules or next(
-                line_of(level).preset for level in range(HIGHEST + 1) if rules_of(level) == rules
-            )
+            known = self._rules or next(line_of(n).preset for n in range(HIGHEST + 1) if rules_of(n) == rules)
             self._spelled[id(rules)] = known
         return known
 

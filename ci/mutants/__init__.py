@@ -1,4 +1,1 @@
-"""`kraftcheck explain`: the table of load-bearing conditions, as text, as a document, and as pages.
-
-How a condition is dropped and what that breaks is in `kraftcheck.solvers.mutants`.
-"""
+"""`kraftcheck explain`: the table of load-bearing conditions, which `kraftcheck.solvers.mutants` finds."""

@@ -1,7 +1,4 @@
-"""The load-bearing table: a row for each mutant, which says what it breaks.
-
-Outcomes are kept in a file, too, so that a campaign that was stopped goes on.
-"""
+"""The load-bearing table: a row for each mutant, with what it breaks, and outcomes in a file to go on with."""
 
 from __future__ import annotations
 

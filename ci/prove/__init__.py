@@ -1,4 +1,1 @@
-"""`kraftcheck prove`: induction, bounded model checking and Spacer, their reports, and second solvers.
-
-The proofs themselves are in `kraftcheck.solvers.smt`.
-"""
+"""`kraftcheck prove`: induction, bounded model checking, Spacer, second solvers; `kraftcheck.solvers.smt` proves."""

@@ -87,9 +87,7 @@ def within_proofs(row: BrokenProofRow) -> tuple[str, ...]:
 
 def every_row() -> list[BrokenProofRow]:
     """Every rule set that refutes proven properties, by system and variant."""
-    return sorted(
-        (row for system in PROOF_SCOPES for row in refuting(system)), key=lambda row: (row.system, row.variant)
-    )
+    return sorted((row for name in PROOF_SCOPES for row in refuting(name)), key=lambda row: (row.system, row.variant))
 
 
 def chosen(names: Sequence[str], every: Sequence[BrokenProofRow]) -> list[BrokenProofRow]:

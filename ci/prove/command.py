@@ -159,9 +159,7 @@ def _search(subject: Theory, claims: Sequence[str], effort: Effort, flags: Mappi
         c: Unknown("Spacer is asked for invariants only") for c in claims if c not in inferences
     }
     verdicts = steps | {claim: inference.verdict for claim, inference in inferences.items()}
-    return BoundedResult(
-        verdicts, {claim: inference.lemma for claim, inference in inferences.items() if inference.lemma}
-    )
+    return BoundedResult(verdicts, {claim: found.lemma for claim, found in inferences.items() if found.lemma})
 
 
 def _inferred(subject: Theory, claim: str, effort: Effort, stop: StopFlag) -> Inference:

@@ -183,9 +183,7 @@ def checked_rules(one: JudgedProperty) -> list[CheckedRule]:
         return []
     by_id = {entry.rule.id: entry for entry in entries()}
     found = [by_id[id_] for id_ in one.claim.rules if id_ in by_id]
-    return [
-        CheckedRule(entry.rule.id, entry.rule.says, entry.rule.source, place(entry.file, entry.line)) for entry in found
-    ]
+    return [CheckedRule(one.rule.id, one.rule.says, one.rule.source, place(one.file, one.line)) for one in found]
 
 
 def _lines(one: JudgedProperty, plain: bool) -> list[str]:

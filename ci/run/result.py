@@ -39,13 +39,9 @@ from kraftcheck.solvers.traces.render import lines
 
 @frozen
 class States:
-    """The states that an exploration reached.
+    """The states that an exploration reached."""
 
-    Attributes:
-        exploration: what reached them, with its states kept.
-    """
-
-    exploration: Exploration = field(repr=False)
+    exploration: Exploration = field(repr=False)  # what reached them, with its states kept
 
     def __len__(self) -> int:
         """How many."""
@@ -162,40 +158,28 @@ DRAWN = 3  # most counterexamples that a notebook shows as drawings
 
 @frozen
 class Result:
-    """The answer of an engine about the properties of a system, of which every report is made.
+    """The answer of an engine about the properties of a system, of which every report is made."""
 
-    Attributes:
-        subject: the system at its setting.
-        engine: `explore`, `simulate` or `prove`.
-        judged: one verdict for each property; `deadlock` is among them where the engine judges it.
-        claims: the properties, with their sentences and sources.
-        summary: what else the engine says, in lines.
-        exit_code: what the command would exit with.
-        document: the report as plain values, as `--json` writes it.
-        program: what was judged, for drawings of traces.
-        rows: the verdicts in words, for reports to CI systems.
-        size: what was covered, in words.
-        options: further words of the command that does it again.
-        exploration: the explored space, where the engine is `explore`.
-        walked: the walks, where the engine is `simulate`.
-        shortest: whether no counterexample is shorter than those found.
-    """
-
-    subject: Subject = field(repr=False)
-    engine: str
+    subject: Subject = field(repr=False)  # the system at its setting
+    engine: str  # `explore`, `simulate` or `prove`
+    # one verdict for each property; `deadlock` is among them where the engine judges it
     judged: tuple[PropertyVerdict, ...] = field(repr=False)
-    claims: tuple[Property, ...] = field(repr=False)
-    summary: tuple[str, ...] = field(repr=False)
-    exit_code: int
-    document: Mapping[str, Any] = field(repr=False)
-    program: Program = field(repr=False, kw_only=True)
+    claims: tuple[Property, ...] = field(repr=False)  # the properties, with their sentences and sources
+    summary: tuple[str, ...] = field(repr=False)  # what else the engine says, in lines
+    exit_code: int  # what the command would exit with
+    document: Mapping[str, Any] = field(repr=False)  # the report as plain values, as `--json` writes it
+    program: Program = field(repr=False, kw_only=True)  # what was judged, for drawings of traces
+    # the verdicts in words, for reports to CI systems
     rows: tuple[JudgedProperty, ...] = field(repr=False, kw_only=True)
     last_line: str = field(repr=False, kw_only=True)
-    size: str = field(repr=False, kw_only=True)
+    size: str = field(repr=False, kw_only=True)  # what was covered, in words
     seconds: float = field(default=0.0, repr=False, kw_only=True)
+    # further words of the command that does it again
     options: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    # the explored space, where the engine is `explore`
     exploration: Exploration | None = field(default=None, repr=False, kw_only=True)
-    walked: Walked | None = field(default=None, repr=False, kw_only=True)
+    walked: Walked | None = field(default=None, repr=False, kw_only=True)  # the walks, where the engine is `simulate`
+    # whether no counterexample is shorter than those found
     shortest: bool = field(default=True, repr=False, kw_only=True)
 
     def run(self, folder: str = "") -> JudgedRun:

@@ -1,4 +1,1 @@
-"""Exploration beyond one machine: levels as Spark jobs, the explored space as Parquet files.
-
-`tasks` and `levelfiles` run on workers and import no model.
-"""
+"""Exploration beyond one machine: levels as Spark jobs; `tasks` and `levelfiles` run on workers, without the model."""

@@ -35,17 +35,13 @@ class SparkExecutor(Executor):
 
     What a call raises is raised where its result is taken. A task whose worker dies is tried again by Spark; after
     the last try the result raises JobFailedError, in one line.
-
-    Attributes:
-        cores: how many calls are answered at a time.
-        again: tasks that were tried again.
     """
 
     def __init__(self, session: Any, log: Path) -> None:
         self._session, self._log = session, log
-        self.again = 0
+        self.again = 0  # tasks that were tried again
         self._group, self._ended = f"kraftcheck-{uuid.uuid4().hex}", threading.Event()
-        self.cores = int(session.sparkContext.defaultParallelism)
+        self.cores = int(session.sparkContext.defaultParallelism)  # how many calls are answered at a time
         self._jobs = ThreadPoolExecutor(self.cores, thread_name_prefix="job")
 
     def submit(

@@ -69,14 +69,14 @@ def spark_engine(
 
 @define
 class SparkQueries:
-    """See `Engine`."""
+    """Questions to the views of a dataset under Spark."""
 
     session: Any
     data: Dataset
     messages: Path  # where Spark's messages go
 
     def ask(self, sql: str, limit: int) -> Answer:
-        """See `Engine`."""
+        """As of `DuckDBEngine`."""
         from pyspark.errors import AnalysisException, ParseException
 
         from kraftcheck.ci.dataset.engine import Answer

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from attrs import frozen
 
@@ -26,46 +26,6 @@ MOVED = ("shuffled", "spilled", "shuffles")
 """What a job costs beside its tasks: bytes shuffled and spilled, and stages that shuffle."""
 
 
-class Services(Protocol):
-    """The services that `SparkCluster` asks of a session."""
-
-    @property
-    def master(self) -> str:
-        """The cluster's URL, as far as it is known."""
-
-    @property
-    def embedded(self) -> bool:
-        """Whether all tasks run in processes of this machine, on its disk and with its packages."""
-
-    @property
-    def cores(self) -> int:
-        """Tasks that run at the same time."""
-
-    @property
-    def application(self) -> str:
-        """What lives as long as what is shipped."""
-
-    def share(self, value: T) -> tuple[Callable[[], T], Callable[[], None]]:
-        """What gives a value on a worker, and what lets go of it."""
-
-    def job(self, label: str, stop: threading.Event) -> contextlib.AbstractContextManager[str]:
-        """A job's name; the job that runs meanwhile is cancelled once `stop` is set."""
-
-    def costs(self, name: str, frame: Any) -> dict[str, float]:
-        """What a job has cost, once it has ended; the files of its shuffle are removed."""
-
-    def ship(self, archive: Path) -> None:
-        """Send an archive of Python to every worker."""
-
-    def log_to(self, log: Path) -> Callable[[], None]:
-        """Write the driver's warnings to a file; what ends that."""
-
-
-def services_of(session: Any) -> Services:
-    """The services of a session of either kind."""
-    return JvmServices(session) if hasattr(session, "_jsparkSession") else ConnectServices(session)
-
-
 @frozen
 class JvmServices:
     """The services of a session whose JVM is beside this process."""
@@ -74,32 +34,32 @@ class JvmServices:
 
     @property
     def master(self) -> str:
-        """See Services."""
+        """The cluster's URL, as far as it is known."""
         return str(self.session.sparkContext.master)
 
     @property
     def embedded(self) -> bool:
-        """See Services."""
+        """Whether all tasks run in processes of this machine, on its disk and with its packages."""
         return is_embedded(self.master)
 
     @property
     def cores(self) -> int:
-        """See Services."""
+        """Tasks that run at the same time."""
         return int(self.session.sparkContext.defaultParallelism)
 
     @property
     def application(self) -> str:
-        """See Services."""
+        """What lives as long as what is shipped."""
         return str(self.session.sparkContext.applicationId)
 
     def share(self, value: T) -> tuple[Callable[[], T], Callable[[], None]]:
-        """See Services: a broadcast, which each worker fetches once."""
+        """What gives a value on a worker, and what lets go of it: a broadcast, which each worker fetches once."""
         handle = self.session.sparkContext.broadcast(value)
         return lambda: handle.value, handle.destroy
 
     @contextlib.contextmanager
     def job(self, label: str, stop: threading.Event) -> Iterator[str]:
-        """See Services: a group of jobs."""
+        """A job's name: a group of jobs; the one that runs meanwhile is cancelled once `stop` is set."""
         from py4j.protocol import Py4JNetworkError
 
         context, name = self.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
@@ -113,7 +73,7 @@ class JvmServices:
             yield name
 
     def costs(self, name: str, frame: Any) -> dict[str, float]:
-        """See Services; Spark would keep the files of a shuffle until Java collects its garbage."""
+        """What an ended job has cost; the files of its shuffle go, else they stay until Java collects garbage."""
         context = self.session.sparkContext
         node, cleaner = frame._jdf.queryExecution().executedPlan(), context._jsc.sc().cleaner()
         while node.getClass().getSimpleName() != "ShuffleExchangeExec":
@@ -131,11 +91,11 @@ class JvmServices:
         return totals
 
     def ship(self, archive: Path) -> None:
-        """See Services."""
+        """Send an archive of Python to every worker."""
         self.session.sparkContext.addPyFile(str(archive))
 
     def log_to(self, log: Path) -> Callable[[], None]:
-        """See Services."""
+        """Write the driver's warnings to a file; what ends that."""
         return log_to(self.session, log)
 
 
@@ -147,23 +107,23 @@ class ConnectServices:
 
     @cached_property
     def cores(self) -> int:
-        """See Services: as many as the tasks of a frame that says nothing; no setting tells it."""
+        """As of `JvmServices`: as many as the tasks of a frame that says nothing; no setting tells it."""
         return len(self.session.range(1 << 20).mapInArrow(_count, "task long").collect())
 
     master, embedded = "sc://", False  # the server is elsewhere, whatever it calls itself
 
     @property
     def application(self) -> str:
-        """See Services: artifacts are a session's."""
+        """As of `JvmServices`: artifacts are a session's."""
         return str(self.session.session_id)
 
     def share(self, value: T) -> tuple[Callable[[], T], Callable[[], None]]:
-        """See Services: it goes with each job."""
+        """As of `JvmServices`: it goes with each job."""
         return lambda: value, lambda: None
 
     @contextlib.contextmanager
     def job(self, label: str, stop: threading.Event) -> Iterator[str]:
-        """See Services: a tag."""
+        """As of `JvmServices`: a tag."""
         name = f"kraftcheck-{uuid.uuid4().hex}"
         self.session.addTag(name)
         try:
@@ -173,15 +133,15 @@ class ConnectServices:
             self.session.removeTag(name)
 
     def costs(self, name: str, frame: Any) -> dict[str, float]:
-        """See Services: they are not told."""
+        """As of `JvmServices`: they are not told."""
         return {}
 
     def ship(self, archive: Path) -> None:
-        """See Services."""
+        """As of `JvmServices`."""
         self.session.addArtifacts(str(archive), pyfile=True)
 
     def log_to(self, log: Path) -> Callable[[], None]:
-        """See Services: the server's messages are the server's."""
+        """As of `JvmServices`: the server's messages are the server's."""
         with log.open("a", encoding="utf-8") as file:
             print(f"Spark {self.session.version} by Spark Connect: its server has its messages", file=file)
         return lambda: None
@@ -193,3 +153,11 @@ def _count(batches: Batches) -> Iterator[Any]:
     for _ in batches:
         continue
     yield pa.RecordBatch.from_pydict({"task": [1]}, schema=pa.schema([("task", pa.int64())]))
+
+
+Services: TypeAlias = JvmServices | ConnectServices  # what `SparkCluster` asks of a session
+
+
+def services_of(session: Any) -> Services:
+    """The services of a session of either kind."""
+    return JvmServices(session) if hasattr(session, "_jsparkSession") else ConnectServices(session)

@@ -1,4 +1,1 @@
-"""From what a user names to a system at a setting; `kraftcheck list`; reports of explorations.
-
-Every command that takes a SYSTEM, a scope, bounds or rules resolves them here and nowhere else.
-"""
+"""From what a user names, system, scope, bounds and rules, to a system at a setting: every command resolves it here."""

@@ -62,13 +62,9 @@ def _check_typed(what: str, name: Any) -> None:
 
 @frozen
 class ChangedSystem(System):
-    """A shipped system that can be changed; see `System` for the other attributes.
+    """A shipped system that can be changed; see `System` for the other attributes."""
 
-    Attributes:
-        parts: the changes, in order.
-    """
-
-    parts: tuple[Any, ...] = ()
+    parts: tuple[Any, ...] = ()  # the changes, in order
 
     def override(self, rule: str, by: Replacement, *, when: str = "") -> ChangedSystem:
         """The system with a rule replaced.

@@ -1,4 +1,1 @@
-"""`kraftcheck check` and `kraftcheck bugs`: every verdict beside the expected one.
-
-What is expected is data, in `kraftcheck.properties.register`.
-"""
+"""`kraftcheck check` and `bugs`: verdicts beside the expected ones, which `kraftcheck.properties.register` has."""

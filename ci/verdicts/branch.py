@@ -1,7 +1,4 @@
-"""`kraftcheck branch`: what a build of one's own decides otherwise, which rules it has, which promises that breaks.
-
-`--out` writes a page, and a picture and a test of each promise newly broken.
-"""
+"""`kraftcheck branch`: what a build of one's own decides otherwise, which rules it has, which promises that breaks."""
 
 from __future__ import annotations
 

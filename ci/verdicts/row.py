@@ -277,9 +277,7 @@ class CheckedRows:
                 said = part.nothing - shown - {*OF_NOTHING.get(of, ())}
                 run = self.runs[number]
                 odd = {one.id for one in run.properties if one.id in said and one.verdict == HOLDS}
-                told = (
-                    evolve(one, verdict="vacuous", passed=False) if one.id in odd else one for one in run.properties
-                )
+                told = (evolve(x, verdict="vacuous", passed=False) if x.id in odd else x for x in run.properties)
                 self.runs[number] = evolve(run, properties=tuple(told))
 
     @property

@@ -126,9 +126,7 @@ def find_table(config: Path | None) -> RunTable | None:
 
 def no_table() -> str:
     """What is checked where there is no table, and where below there is one that nobody named."""
-    below = sorted(
-        str(path) for deep in ("*", "*/*") for path in Path().glob(f"{deep}/{FILE}") if path.parts[0][0] != "."
-    )
+    below = sorted(str(p) for deep in ("*", "*/*") for p in Path().glob(f"{deep}/{FILE}") if p.parts[0][0] != ".")
     named = f"; --config {below[0]} executes the table there" if below else ""
     return f"no {FILE} here or above: the systems that come with kraftcheck are checked{named}"
 

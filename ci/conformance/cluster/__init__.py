@@ -1,4 +1,1 @@
-"""A real cluster on this machine: released brokers as ordinary processes, and the run whose log tests replay.
-
-It runs when a log is captured, and never in a test.
-"""
+"""A real cluster of released brokers on this machine, to capture a log that tests replay; it runs in no test."""

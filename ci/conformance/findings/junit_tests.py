@@ -98,9 +98,7 @@ def run(build: Build, driver: str, place: Path = PLACE) -> dict[str, str]:
 def main(builds: Sequence[str]) -> int:
     """Write every test anew; or run them on builds, where the exit code is 1 if one fails."""
     if builds:
-        asked = [
-            (name, *one) for name in builds for driver in (TOUR, BROKER) for one in run(Build(name), driver).items()
-        ]
+        asked = [(n, *one) for n in builds for driver in (TOUR, BROKER) for one in run(Build(n), driver).items()]
         print(*(f"{build} {name}: {said or 'passes'}" for build, name, said in asked), sep="\n")
         return int(any(said != PASSES for _, _, said in asked))
     for finding in with_tests():

@@ -37,15 +37,10 @@ PATIENT = ("initial.broker.registration.timeout.ms=600000", "broker.session.time
 
 @frozen
 class Outcome:
-    """What a run showed.
+    """What a run showed."""
 
-    Attributes:
-        shown: whether the effect of the finding was seen.
-        facts: what was measured, in the order of the run; `shown` follows from them alone.
-    """
-
-    shown: bool
-    facts: dict[str, Fact]
+    shown: bool  # whether the effect of the finding was seen
+    facts: dict[str, Fact]  # what was measured, in the order of the run; `shown` follows from them alone
 
 
 @frozen
@@ -83,9 +78,7 @@ TOPIC_ID = re.compile(r"\b[\w-]{22}\b")
 
 def renounced(text: str) -> dict[int, str]:
     """The epochs that a controller gave up because of an exception, by its output, with what the exception says."""
-    return {
-        int(match["epoch"]): TOPIC_ID.sub("...", match["reason"] or match["name"]) for match in RENOUNCED.finditer(text)
-    }
+    return {int(m["epoch"]): TOPIC_ID.sub("...", m["reason"] or m["name"]) for m in RENOUNCED.finditer(text)}
 
 
 def resignations(cluster: KafkaCluster) -> dict[int, list[str]]:

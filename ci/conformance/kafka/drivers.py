@@ -152,19 +152,10 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
     scala = ("older/BrokerLifecycleManager",) * (build.like < "4.3")
     of_heartbeats = (f"older/{BROKER}", "Controller", "Heartbeats", *scala)
     of_brokers = (*(f"broker/{part}" for part in broker), *managers)
+    fuzz = ("Driver", "Requests", "Records", "Beside", "Settings", "Images", "Logs", "Versions")
     names = {
         TOUR: managers,
-        FUZZ: (
-            "fuzz/FuzzDriver",
-            "fuzz/FuzzRequests",
-            "fuzz/FuzzRecords",
-            "fuzz/FuzzBeside",
-            "fuzz/FuzzSettings",
-            "fuzz/FuzzImages",
-            "fuzz/FuzzLogs",
-            "fuzz/FuzzVersions",
-            *managers,
-        ),
+        FUZZ: (*(f"fuzz/Fuzz{part}" for part in fuzz), *managers),
         IMAGES: (f"tour/{IMAGES}", f"managers/{ROWS}"),
         CHECKS: (f"change/{CHECKS}", f"managers/{ROWS}"),
         BROKER: tuple(f"broker/{part}" for part in of_heartbeats) if build.like < "4.4" else of_brokers,

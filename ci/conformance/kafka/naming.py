@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from attrs import frozen
 
@@ -29,17 +29,6 @@ MOST_ASKED = 6  # how many rule sets are asked in full: each costs as much as th
 GROUPS = ("partition", "controller")  # the groups whose choices the controller's classes can show
 
 
-class Witness(Protocol):
-    """A case with Kafka's answer, which some rule set does not give."""
-
-    @property
-    def asked(self) -> str:
-        """The kind of the request, or the check, that is answered so."""
-
-    def agrees(self, rules: RuleSet) -> bool:
-        """Whether a rule set gives Kafka's answer."""
-
-
 @frozen
 class CaseWitness:
     """A case of a check, with the whole of Kafka's answer by column."""
@@ -55,11 +44,11 @@ class CaseWitness:
 
     @property
     def asked(self) -> str:
-        """See `Witness`."""
+        """The kind of the request, or the check, that is answered so."""
         return self.check
 
     def agrees(self, rules: RuleSet) -> bool:
-        """See `Witness`."""
+        """Whether a rule set gives Kafka's answer."""
         return _answer(self.check, self.case, rules) == self.kafka
 
 
@@ -72,11 +61,11 @@ class SequenceWitness:
 
     @property
     def asked(self) -> str:
-        """See `Witness`."""
+        """The kind of the request."""
         return self.difference.exchanges[-1].request.kind
 
     def agrees(self, rules: RuleSet) -> bool:
-        """See `Witness`; a rule set under which other requests are drawn has decided otherwise before."""
+        """Whether a rule set gives Kafka's answer; one that draws other requests has decided otherwise before."""
         few, known = self.difference.begin.endswith(FEW_ELECTED), self.difference.exchanges
         played = Played.of(self.like, rules, self.difference.plan, few)
         if len(played.exchanges) < len(known):
@@ -85,6 +74,9 @@ class SequenceWitness:
             (mine.request.line, mine.model) == (theirs.request.line, theirs.kafka.partition("#")[0])
             for mine, theirs in zip(played.exchanges, known, strict=False)
         )
+
+
+Witness: TypeAlias = CaseWitness | SequenceWitness  # a case with Kafka's answer, which some rule set does not give
 
 
 def _answer(check: str, case: dict[str, Any], rules: RuleSet) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Where the source of a release has classes and methods: `python -m kraftcheck.ci.conformance.kafka.places`.
-
-The jars say it: each class names its file, and each method the lines of its statements.
-"""
+"""Where a release's source has classes and methods, by its jars: `python -m kraftcheck.ci.conformance.kafka.places`."""
 
 from __future__ import annotations
 

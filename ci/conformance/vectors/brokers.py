@@ -1,8 +1,4 @@
-"""Vectors of single functions on brokers: registrations, directory ids, placement, sessions.
-
-Random draws of a placement are those of the stream that the original tests used, so vectors that depend on it are run
-like the others.
-"""
+"""Vectors of functions on brokers: registrations, directories, sessions, placement by the original tests' stream."""
 
 from __future__ import annotations
 
@@ -48,13 +44,8 @@ def _registration(vector: Vector) -> Registration:
     return vector.given.read("registration", read_registration)
 
 
-def _broker_id(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    return {"id": _registration(vector).id}
-
-
-def _equals(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    left, right = (vector.given.read(side, read_registration) for side in ("left", "right"))
-    return {"equal": left == right}
+def _same(fields: Fields, read: Callable[[object, str], Any]) -> bool:
+    return bool(fields.read("left", read) == fields.read("right", read))
 
 
 def _round_trip(vector: Vector, rules: RuleSet) -> dict[str, Any]:
@@ -71,17 +62,9 @@ def _node(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     return {"node": None if node is None else asdict(node)}
 
 
-def _order(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    return {"dirs": [directory_text(d) for d in in_order(vector.given.read("dirs", directories))]}
-
-
 def _has_online_dir(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     registration = Registration(0, 0, "", dirs=vector.given.read("dirs", directories))
     return {"online": registration.has_online_dir(vector.when.read("dir", directory))}
-
-
-def _is_reserved(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    return {"reserved": is_reserved(vector.when.read("dir", directory))}
 
 
 def _assignment_map(vector: Vector, rules: RuleSet) -> dict[str, Any]:
@@ -153,15 +136,6 @@ def _count_placements(expected: Any, actual: Any, vector: Vector) -> list[Vector
     if isinstance(actual, list):
         actual = [[list(replicas), number] for replicas, number in Counter(map(tuple, actual)).items()]
     return same_members(expected, actual, vector)
-
-
-def _keeps_order(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    return {"replicas": list(vector.when.read("replicas", integers))}
-
-
-def _same_assignment(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    left, right = (vector.when.read(side, integers) for side in ("left", "right"))
-    return {"equal": left == right}
 
 
 T = TypeVar("T")
@@ -271,21 +245,23 @@ def _same_offset(expected: Any, actual: Any, vector: Vector) -> list[VectorDiffe
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    "broker_id": Function(_broker_id),
-    "equals": Function(_equals),
+    "broker_id": Function(lambda vector, _: {"id": _registration(vector).id}),
+    "equals": Function(lambda vector, _: {"equal": _same(vector.given, read_registration)}),
     "registration.record_round_trip": Function(_round_trip, {"after": as_exact_says}, ("exact",)),
     "node_for_listener": Function(_node),
-    "stored_directory_order": Function(_order),
+    "stored_directory_order": Function(
+        lambda vector, _: {"dirs": [directory_text(d) for d in in_order(vector.given.read("dirs", directories))]}
+    ),
     "has_online_dir": Function(_has_online_dir),
-    "is_reserved": Function(_is_reserved),
+    "is_reserved": Function(lambda vector, _: {"reserved": is_reserved(vector.when.read("dir", directory))}),
     "create_assignment_map": Function(_assignment_map),
     "is_online": Function(_is_online),
     "broker_ring": Function(_ring),
     "rack_list_summary": Function(_summary),
     "rack_list_place": Function(_rack_list, {"placement_counts": _count_placements}),
     "place_topic": Function(_topic, {"placement_counts": _count_placements}),
-    "assignment_keeps_order": Function(_keeps_order),
-    "assignment_equality": Function(_same_assignment),
+    "assignment_keeps_order": Function(lambda vector, _: {"replicas": [*vector.when.read("replicas", integers)]}),
+    "assignment_equality": Function(lambda vector, _: {"equal": _same(vector.when, integers)}),
     "session_tracking": Function(
         _tracking,
         {"has_valid_session": listed_keys, "lowest_active_offset": _same_offset, "usable_brokers": same_members,

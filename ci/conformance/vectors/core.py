@@ -52,15 +52,11 @@ class VectorOutcome:
 
 
 class KafkaError(Exception):
-    """The model answers with an error, as Kafka does.
-
-    Attributes:
-        actual: the error's name under `error`, with details.
-    """
+    """The model answers with an error, as Kafka does."""
 
     def __init__(self, error: str, **details: Any) -> None:
         super().__init__(error)
-        self.actual = {"error": error, **details}
+        self.actual = {"error": error, **details}  # the error's name under `error`, with details
 
 
 class Unsupported(Exception):

@@ -129,10 +129,6 @@ def _replayed(controller: Controller, record: LogRecord, rules: RuleSet) -> Step
     return StepResult(replay_record(controller, record, rules), (record,))
 
 
-def _remove(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    return _replayed(controller, UnregisterBrokerRecord(broker(step), epoch(controller, step)), rules)
-
-
 def _set_fenced(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     kinds = choice("registration_change_record", "dedicated_fence_record")
     fences = step.read("fenced", flag)
@@ -146,10 +142,6 @@ def _set_fenced(controller: Controller, step: Fields, rules: RuleSet) -> StepRes
 def _mark(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     record = BrokerRegistrationChangeRecord(broker(step), epoch(controller, step), in_controlled_shutdown=1)
     return _replayed(controller, record, rules)
-
-
-def _load_topic(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    return _replayed(controller, TopicRecord(step.read("topic", text), step.read("topic_id", text)), rules)
 
 
 def _check_epoch(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
@@ -171,14 +163,6 @@ def _heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> StepResu
     offset = step.read_or("registration_offset", long, None)
     outcome = heartbeat(controller, _heartbeat_request(controller, step), rules, offset)
     return result_of(controller, outcome, rules, asdict)
-
-
-def _expired_heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    return result_of(controller, expired_heartbeat(controller, _heartbeat_request(controller, step), rules), rules)
-
-
-def _advance(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    return StepResult(evolve(controller, soft=controller.soft.after(step.read("ms", long))))
 
 
 def _offline(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
@@ -223,10 +207,6 @@ def _register_controller(controller: Controller, step: Fields, rules: RuleSet) -
     return result_of(controller, register_controller(controller, record), rules)
 
 
-def _write_more(more: bool) -> dict[str, bool]:
-    return {"more": more}
-
-
 def _quota(step: Fields) -> bool:
     return step.read_or("mutation_quota_exceeded", flag, False)
 
@@ -243,9 +223,8 @@ def _create_topics(controller: Controller, step: Fields, rules: RuleSet) -> Step
 
     topics = read_rows(step, "topics", topic)
     request = CreateTopicsRequest(topics, step.read_or("validate_only", flag, False), _quota(step))
-    return result_of(
-        controller, create_topics(controller, request, rules), rules, lambda rows: list(map(_created, rows))
-    )
+    outcome = create_topics(controller, request, rules)
+    return result_of(controller, outcome, rules, lambda rows: list(map(_created, rows)))
 
 
 def _created(row: Created) -> dict[str, Any]:
@@ -361,16 +340,26 @@ def _register_broker(controller: Controller, step: Fields, rules: RuleSet) -> St
     return result_of(controller, outcome, rules, lambda epoch: {"broker_epoch": epoch})
 
 
+def _more(more: bool) -> dict[str, bool]:
+    return {"more": more}
+
+
 STEPS: Mapping[str, Step] = {
     "install_registration": _install,
-    "remove_registration": _remove,
+    "remove_registration": lambda c, step, rules: _replayed(
+        c, UnregisterBrokerRecord(broker(step), epoch(c, step)), rules
+    ),
     "set_fenced": _set_fenced,
     "mark_in_controlled_shutdown": _mark,
-    "load_topic_record": _load_topic,
+    "load_topic_record": lambda c, step, rules: _replayed(
+        c, TopicRecord(step.read("topic", text), step.read("topic_id", text)), rules
+    ),
     "check_broker_epoch": _check_epoch,
     "heartbeat": _heartbeat,
-    "heartbeat_processed_too_late": _expired_heartbeat,
-    "advance_time": _advance,
+    "heartbeat_processed_too_late": lambda c, step, rules: result_of(
+        c, expired_heartbeat(c, _heartbeat_request(c, step), rules), rules
+    ),
+    "advance_time": lambda c, step, _: StepResult(evolve(c, soft=c.soft.after(step.read("ms", long)))),
     "expire_session": lambda c, step, rules: result_of(c, expire_session(c, broker(step), rules), rules),
     "unregister_broker": lambda c, step, rules: result_of(c, unregister(c, broker(step), rules), rules),
     "unclean_shutdown": lambda c, step, rules: result_of(c, unclean_shutdown(c, broker(step), rules), rules),
@@ -379,8 +368,8 @@ STEPS: Mapping[str, Step] = {
     "set_config": _set_config,
     "validate_assignment": _check_assignment,
     "register_controller": _register_controller,
-    "balance_leaders": lambda c, step, rules: result_of(c, balance_leaders(c, rules), rules, _write_more),
-    "elect_unclean_for_leaderless": lambda c, step, rules: result_of(c, elect_unclean(c, rules), rules, _write_more),
+    "balance_leaders": lambda c, step, rules: result_of(c, balance_leaders(c, rules), rules, _more),
+    "elect_unclean_for_leaderless": lambda c, step, rules: result_of(c, elect_unclean(c, rules), rules, _more),
     "create_topics": _create_topics,
     "create_partitions": _create_partitions,
     "delete_topic": _delete_topic,

@@ -1,8 +1,4 @@
-"""A search that an engine goes on with: level by level, committed to a folder, restartable.
-
-The driver holds the commit log and counters: a level is a job, and what comes
-back is which file holds what.
-"""
+"""A search that an engine goes on with, level by level, each a job and a commit: which file has what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,1 @@
-"""The files of a distributed search: levels, manifests, digests, commits, and the lease of a dataset.
-
-Workers import most of it, so it imports no command-line library.
-"""
+"""A dataset's files: levels, manifests, digests, commits, the lease; workers import it, so no command line is."""

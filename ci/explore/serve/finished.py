@@ -27,15 +27,11 @@ MOST_NUMBER = 1 << 31  # no number of a question is as large
 
 
 class QuestionRefused(ValueError):
-    """A question that has no answer; the message is one line.
-
-    Attributes:
-        status: of HTTP: 400 for what is malformed, 422 for what does not fit the system.
-    """
+    """A question that has no answer; the message is one line."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
-        self.status = status
+        self.status = status  # of HTTP: 400 for what is malformed, 422 for what does not fit the system
 
 
 @frozen
@@ -229,9 +225,7 @@ def by_cause(examples: Sequence[dict[str, Any]], program: Program, chosen: Subje
     for one in examples:
         name, length = known[one["property"]]["name"], len(one.get("steps", ()))
         ranks[name] = min(ranks[name], (ranks[name][0], length))
-    listed = [
-        {**one, "sentence": sentences.get(one["property"], ""), "cause": known[one["property"]]} for one in examples
-    ]
+    listed = [{**x, "sentence": sentences.get(x["property"], ""), "cause": known[x["property"]]} for x in examples]
     return sorted(listed, key=lambda one: (
         "fault" in one, ranks[one["cause"]["name"]], one["cause"]["name"], len(one.get("steps", ())),
     ))  # fmt: skip

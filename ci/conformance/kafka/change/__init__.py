@@ -1,4 +1,1 @@
-"""Conformance of single decisions: the change build, merges and registrations, case by case.
-
-Whole runs are in `kraftcheck.ci.conformance.kafka.tour`.
-"""
+"""Conformance of single decisions, case by case; `kraftcheck.ci.conformance.kafka.tour` has whole runs."""

@@ -1,7 +1,4 @@
-"""The model compared with the released classes, case by case.
-
-Differences are grouped by cause, each with its shortest case.
-"""
+"""The model compared with the released classes; differences are grouped by cause, each with its shortest case."""
 
 from __future__ import annotations
 
@@ -37,15 +34,11 @@ AFTER = "after."  # what columns of the state after the replay start with; a rec
 
 
 class DriverDeath(DriverError):
-    """The process died while it answered some rows.
-
-    Attributes:
-        rows: those that it was asked.
-    """
+    """The process died while it answered some rows."""
 
     def __init__(self, reason: DriverError, rows: Rows) -> None:
         super().__init__(str(reason))
-        self.rows = rows
+        self.rows = rows  # those that it was asked
 
 
 class KafkaOracle(Protocol):

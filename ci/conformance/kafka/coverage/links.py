@@ -1,7 +1,4 @@
-"""Whether the classes of a build fit each other: a member that is missing is no answer of theirs.
-
-Kafka's controller answers an error of the virtual machine as any other error, so that it is looked for before.
-"""
+"""Whether a build's classes fit each other: Kafka answers an error of the virtual machine as any other."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
@@ -114,6 +114,25 @@ class Draws:
         return tuple(chosen)
 
 
+def _decided(event: Callable[[Controller, RuleSet], Outcome[T]], reply: Callable[[T], str]) -> Decide:
+    """What an event decides, with its response as text."""
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        outcome = event(controller, rules)
+        return outcome, reply(outcome.response)
+
+    return decide
+
+
+def _errors(rows: Iterable[Any]) -> str:
+    return ",".join(row.error for row in rows)
+
+
+def _due(again: bool) -> str:
+    """The reply of a timer; empty where it is not due again."""
+    return "due" * again
+
+
 def drawn_plan(seed: int, number: int, steps: int) -> Plan:
     """The plan of a number among those of a seed."""
     source, wide = random.Random(f"{seed}/{number}"), number % WIDE == WIDE - 1
@@ -170,12 +189,8 @@ def register(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
         previous_epoch=-1 if form == "old" else previous, is_migrating_zk_broker=form == "zk",
     )  # fmt: skip
     line = f"register {broker} {incarnation} {_joined(dirs)} {previous} {rack or '-'} {cluster} {form}"
-
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = register_broker(controller, request, RegistrationContext({METADATA_VERSION: 1}), rules)
-        return outcome, str(outcome.response)
-
-    return Request(line, decide)
+    context = RegistrationContext({METADATA_VERSION: 1})
+    return Request(line, _decided(lambda known, rules: register_broker(known, request, context, rules), str))
 
 
 def beat(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
@@ -193,15 +208,12 @@ def beat(world: ModelController, brokers: Brokers, draws: Draws) -> Request | No
     request = HeartbeatRequest(broker, epoch, wish, failed, cordoned)
     flags = f"{'fence' if wish.fence else '-'} {'stop' if wish.shutdown else '-'}"
 
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = heartbeat(controller, request, rules)
-        return outcome, _reply(outcome.response)
-
     def arrived(controller: Controller, rules: RuleSet) -> Controller:
         return evolve(controller, soft=heard(controller.soft, broker, epoch, rules.controller))
 
     shown = "null" if cordoned is None else _joined(cordoned)
     line = f"heartbeat {broker} {epoch} {flags} {wish.metadata_offset} {_joined(failed)} {shown}"
+    decide = _decided(lambda known, rules: heartbeat(known, request, rules), _reply)
     return Request(line, decide, arrived=arrived)
 
 
@@ -271,11 +283,9 @@ def alter(world: ModelController, brokers: Brokers, draws: Draws) -> Request | N
     known = controller.registration(sender)
     epoch = -1 if known is None else known.epoch - draws.percent(4)  # seldom that before a restart
     request = AlterPartitionRequest(sender, epoch, tuple(proposals))
-
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = alter_partition(controller, request, rules)
-        return outcome, ",".join(map(_altered, outcome.response))
-
+    decide = _decided(
+        lambda known, rules: alter_partition(known, request, rules), lambda of: ",".join(map(_altered, of))
+    )
     rows = ";".join(_proposal_text(world, one) for one in proposals)
     return Request(f"alter {sender} {request.broker_epoch} {rows}", decide)
 
@@ -337,11 +347,7 @@ def reassigned(world: ModelController, brokers: Brokers, draws: Draws) -> Reques
     rows = tuple(_wanted(world, draws.pick(places), brokers, draws) for _ in range(1 + draws.percent(20)))
     if (moved := [place for place in places if _is_moved(place.partition)]) and draws.percent(70):
         rows = (Reassignment(world.controller.topic(moved[0].topic_id).name, moved[0].index, None),)
-
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = reassign(controller, rows, rules, factor_may_change=not fixed)
-        return outcome, ",".join(row.error for row in outcome.response)
-
+    decide = _decided(lambda known, rules: reassign(known, rows, rules, factor_may_change=not fixed), _errors)
     return Request(f"reassign {';'.join(map(_row_text, rows))} {'same-factor' if fixed else '-'}", decide)
 
 
@@ -383,11 +389,10 @@ def elect(world: ModelController, brokers: Brokers, draws: Draws) -> Request | N
     if listed is not None and draws.percent(20):
         other = draws.pick(places)
         listed = tuple(dict.fromkeys((*listed, (world.controller.topic(other.topic_id).name, other.index))))
-
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = elect_leaders(controller, kind, listed, rules)
-        return outcome, ",".join(sorted(f"{row.topic}/{row.partition}={row.error}" for row in outcome.response))
-
+    decide = _decided(
+        lambda known, rules: elect_leaders(known, kind, listed, rules),
+        lambda rows: ",".join(sorted(f"{row.topic}/{row.partition}={row.error}" for row in rows)),
+    )
     rows = "all" if listed is None else ";".join(f"{name}/{index}" for name, index in listed)
     return Request(f"elect {kind} {rows}", decide)
 
@@ -412,22 +417,12 @@ def list_ongoing(world: ModelController, brokers: Brokers, draws: Draws) -> Requ
 
 def balance(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     """The balance timer, until there is no more to do."""
-    return Request("balance", _timer(balance_leaders), repeats=True)
+    return Request("balance", _decided(balance_leaders, _due), repeats=True)
 
 
 def unclean(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     """The timer of unclean elections, until there is no more to do."""
-    return Request("unclean", _timer(elect_unclean), repeats=True)
-
-
-def _timer(event: Callable[[Controller, RuleSet], Outcome[bool]]) -> Decide:
-    """What a timer decides; the reply is empty where it is not due again."""
-
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = event(controller, rules)
-        return outcome, "due" * outcome.response
-
-    return decide
+    return Request("unclean", _decided(elect_unclean, _due), repeats=True)
 
 
 def assign(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
@@ -445,11 +440,7 @@ def assign(world: ModelController, brokers: Brokers, draws: Draws) -> Request | 
         held.sort(key=lambda other: other.topic_id == place.topic_id)
         rows += [(draws.pick(own), one.topic_id, one.index) for one in held[-1:] if one != place]
     wanted = tuple(Assignment(*row) for row in rows)
-
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = assign_replicas_to_dirs(controller, broker, epoch, wanted, rules)
-        return outcome, ",".join(row.error for row in outcome.response)
-
+    decide = _decided(lambda known, rules: assign_replicas_to_dirs(known, broker, epoch, wanted, rules), _errors)
     shown = ";".join(f"{directory}/{_number(world, topic)}/{index}" for directory, topic, index in rows)
     return Request(f"assign {broker} {epoch} {shown}", decide)
 
@@ -496,11 +487,7 @@ def create(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
         partitions, factor = draws.pick(((most, 1), (0, 1), (1, 0), (-1, 2), (2, -1)))
     first, apart = draws.pick(((0, 0), (1, 1))) if draws.percent(10) else (0, 1)
     topic = NewTopic(name, partitions, factor, tuple((first + i * apart, one) for i, one in enumerate(lists)), configs)
-
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = create_topics(controller, CreateTopicsRequest((topic,)), rules)
-        return outcome, outcome.response[0].error
-
+    decide = _decided(lambda known, rules: create_topics(known, CreateTopicsRequest((topic,)), rules), _errors)
     shown = ",".join(f"{key}={value}" for key, value in configs.items()) or "-"
     return Request(f"create {name} {partitions} {factor} {_rows(lists)} {shown} {first} {apart}", decide)
 
@@ -510,11 +497,7 @@ def delete(world: ModelController, brokers: Brokers, draws: Draws) -> Request | 
     if not world.topics or (world.wide and not draws.percent(10)):
         return None
     topic_id = UNKNOWN if draws.percent(10) else draws.pick(list(world.topics))
-
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = delete_topics(controller, (topic_id,))
-        return outcome, outcome.response[0][1]
-
+    decide = _decided(lambda known, _: delete_topics(known, (topic_id,)), lambda rows: rows[0][1])
     return Request(f"delete {_number(world, topic_id)}", decide)
 
 
@@ -533,11 +516,7 @@ def grow(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     elif draws.percent(4) and world.limits[1]:
         added = MOST_PARTITIONS + 1
     growth = Growth(name, present + added, lists)
-
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = create_partitions(controller, (growth,), rules)
-        return outcome, outcome.response[0].error
-
+    decide = _decided(lambda known, rules: create_partitions(known, (growth,), rules), _errors)
     return Request(f"grow {name} {present + added} {_rows(lists or ())}", decide)
 
 

@@ -1,4 +1,1 @@
-"""Conformance of whole runs: action sequences that cover an explored graph, on Kafka's own managers.
-
-Single decisions are in `kraftcheck.ci.conformance.kafka.change`.
-"""
+"""Conformance of whole runs on Kafka's own managers; `kraftcheck.ci.conformance.kafka.change` has single decisions."""

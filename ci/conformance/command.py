@@ -12,16 +12,7 @@ import click
 from attrs import asdict, frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.change.checks import (
-    MOST_EXHAUSTIVE,
-    CheckFault,
-    CheckProgress,
-    CheckRow,
-    CheckSize,
-    conform_with_kafka,
-    row_lines,
-    total_line,
-)
+from kraftcheck.ci.conformance.kafka.change import checks
 from kraftcheck.ci.conformance.kafka.drivers import DriverError
 from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzRow, fuzz_lines, fuzz_with_kafka
 from kraftcheck.ci.conformance.kafka.jars import known_versions
@@ -64,7 +55,7 @@ def _number(
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--kafka", metavar="BUILD|all", help="Ask the classes of this build: a version as in 4.1.0, or a path.")
 @options.like
-@_number("--exhaustive", 0, MOST_EXHAUSTIVE, 2, "--kafka: all cases to this many replicas.")
+@_number("--exhaustive", 0, checks.MOST_EXHAUSTIVE, 2, "--kafka: all cases to this many replicas.")
 @_number("--samples", 0, MOST_DRAWN, 100_000, "--kafka: cases drawn of others, to 5.")
 @_number("--seed", 0, 2**63 - 1, 0, "--kafka: seed of the drawn cases.")
 @click.option("--tour", type=click.Choice(sorted(TOURS)), help="--kafka: take a system's steps on its classes.")
@@ -112,17 +103,17 @@ def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any)
         system = TOURS[flags["tour"]]
         toured_by = tour_of_images if system is IMAGES else tour_with_kafka
 
-        def toured(build: Build, rules: RuleSet, report: CheckProgress) -> TourRow:
+        def toured(build: Build, rules: RuleSet, report: checks.CheckProgress) -> TourRow:
             return toured_by(build, system, system.setting(flags["scope"], rules=rules), flags["sample"], seed, report)
 
         sys.exit(_run_sequences(asked, "--tour", toured, tour_lines))
     if flags["fuzz"] is not None:
 
-        def fuzzed(build: Build, rules: RuleSet, report: CheckProgress) -> FuzzRow:
+        def fuzzed(build: Build, rules: RuleSet, report: checks.CheckProgress) -> FuzzRow:
             return fuzz_with_kafka(build, rules, flags["fuzz"], seed, report)
 
         sys.exit(_run_sequences(asked, "--fuzz", fuzzed, fuzz_lines))
-    sys.exit(_run_checks(asked, CheckSize(flags["exhaustive"], flags["samples"], seed)))
+    sys.exit(_run_checks(asked, checks.CheckSize(flags["exhaustive"], flags["samples"], seed)))
 
 
 def _run_vectors(paths: tuple[Path, ...], rules: str | None, target: str | None, allow_unsupported: bool) -> NoReturn:
@@ -197,16 +188,16 @@ class _Asked:
             write_json(self.target, {"version": DOCUMENT_VERSION, "command": f"conform --kafka{mode}", **parts})
 
 
-def _run_checks(asked: _Asked, size: CheckSize) -> int:
+def _run_checks(asked: _Asked, size: checks.CheckSize) -> int:
     """Compare, report, and say with which exit code the command ends: 0, 23, or that of checks without a verdict."""
     screen, versions = console(to_stderr=asked.target == "-"), 0
-    check_rows: list[CheckRow] = []
-    faults: list[CheckFault] = []
+    check_rows: list[checks.CheckRow] = []
+    faults: list[checks.CheckFault] = []
     for build, name in asked.builds(screen):
         before, versions = len(check_rows), versions + 1
         for row in _rows(build, name, size, asked.quiet):
-            if isinstance(row, CheckRow):
-                screen.plain("\n".join(row_lines(row)))
+            if isinstance(row, checks.CheckRow):
+                screen.plain("\n".join(checks.row_lines(row)))
                 check_rows.append(row)
                 continue
             if isinstance(row.error, Refusal) and not check_rows:
@@ -216,7 +207,7 @@ def _run_checks(asked: _Asked, size: CheckSize) -> int:
             faults.append(row)
             if isinstance(row.error, Refusal):
                 break
-        screen.plain(total_line(check_rows[before:], name))
+        screen.plain(checks.total_line(check_rows[before:], name))
     names = ("version", "check", "factor")
     fault_rows = [{**{name: getattr(one, name) for name in names}, "fault": _fault_text(one.error)} for one in faults]
     asked.write("", rows=[asdict(row) for row in check_rows], faults=fault_rows)
@@ -226,7 +217,7 @@ def _run_checks(asked: _Asked, size: CheckSize) -> int:
     return code
 
 
-def _exit_code(rows: Sequence[CheckRow], faults: Sequence[CheckFault]) -> int:
+def _exit_code(rows: Sequence[checks.CheckRow], faults: Sequence[checks.CheckFault]) -> int:
     """What differs comes before what could not be asked."""
     if any(row.differences for row in rows):
         return NON_CONFORMANT
@@ -243,7 +234,7 @@ def _fault_text(error: Exception) -> str:
 
 
 def _run_sequences(
-    asked: _Asked, mode: str, run: Callable[[Build, RuleSet, CheckProgress], TourRow | FuzzRow],
+    asked: _Asked, mode: str, run: Callable[[Build, RuleSet, checks.CheckProgress], TourRow | FuzzRow],
     lines: Callable[[Any, str], list[str]],
 ) -> int:  # fmt: skip
     """Put sequences of steps to the managers of builds, report, and say the exit code: 0 or 23."""
@@ -263,19 +254,21 @@ def _run_sequences(
     return code
 
 
-def _rows(build: Build, rules: str, size: CheckSize, quiet: bool) -> Iterator[CheckRow | CheckFault]:
+def _rows(
+    build: Build, rules: str, size: checks.CheckSize, quiet: bool
+) -> Iterator[checks.CheckRow | checks.CheckFault]:
     try:
         chosen = parse(rules)
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
     with progress_meter(quiet) as meter:
-        for row in conform_with_kafka(build, chosen, size, _report_to(meter)):
+        for row in checks.conform_with_kafka(build, chosen, size, _report_to(meter)):
             if meter is not None:
                 meter.close()
             yield row
 
 
-def _report_to(meter: Meter | None) -> CheckProgress:
+def _report_to(meter: Meter | None) -> checks.CheckProgress:
     """What takes the check, its cases so far, and how many differ, and writes a line now and then."""
 
     def report(check: str, cases: int, differences: int) -> None:

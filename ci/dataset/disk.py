@@ -13,17 +13,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
-from kraftcheck.ci.dataset.store.levelfiles import (
-    BucketRange,
-    DamagedLevelError,
-    Groups,
-    LevelFile,
-    LevelJob,
-    LevelWriter,
-    RowGroup,
-    StoredLevel,
-    read_states,
-)
+from kraftcheck.ci.dataset.store import levelfiles
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import Expansion
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Words, blocks_of, load_block_kernel
@@ -53,8 +43,8 @@ class RoundProgress:
 class _Written:
     """One file of a level, if it has rows, and what is in it."""
 
-    file: LevelFile | None
-    groups: tuple[RowGroup, ...]
+    file: levelfiles.LevelFile | None
+    groups: tuple[levelfiles.RowGroup, ...]
     claims: dict[int, int]
 
 
@@ -94,7 +84,7 @@ class DiskRunner:
         """Give back the memory."""
         self.visited, self._levels = [], 0
 
-    def run(self, level: LevelJob, stop: threading.Event, files: int | None = None) -> JobResult | None:
+    def run(self, level: levelfiles.LevelJob, stop: threading.Event, files: int | None = None) -> JobResult | None:
         """Expand a level into the next, in so many files if said; None when stopped; raises UnfinishedLevelError."""
         start = time.monotonic()
         try:
@@ -109,7 +99,7 @@ class DiskRunner:
         self._levels += 1
         return work.result(written, time.monotonic() - start)
 
-    def _catch_up(self, level: LevelJob, pool: ThreadPool) -> None:
+    def _catch_up(self, level: levelfiles.LevelJob, pool: ThreadPool) -> None:
         """Hold the visited states of a job and no others: of levels that were not made here they are read."""
         if self._levels > len(level.visited):  # a level that is made again
             self.forget()
@@ -121,15 +111,15 @@ class DiskRunner:
             self._read(part, pool)
         self._levels = len(level.visited)
         if (count := sum(bucket.count for bucket in self.visited)) != rows:
-            raise DamagedLevelError(f"{level.frontier}: {count:,} states up to there instead of {rows:,}")
+            raise levelfiles.DamagedLevelError(f"{level.frontier}: {count:,} states up to there instead of {rows:,}")
 
-    def _read(self, level: StoredLevel, pool: ThreadPool) -> None:
+    def _read(self, level: levelfiles.StoredLevel, pool: ThreadPool) -> None:
         buckets, bits = self.spec.buckets, self.spec.bucket_bits
         windows, finer = min(buckets, level.rows // WINDOW_ROWS + 1), level.bits - bits
 
         def visit(_: int, window: int) -> None:
             chosen = (window * buckets // windows, (window + 1) * buckets // windows)
-            for bucket, states in level.blocks(BucketRange(*chosen, bits), self.spec.words):
+            for bucket, states in level.blocks(levelfiles.BucketRange(*chosen, bits), self.spec.words):
                 self.visited[bucket >> finer].admit(states)
 
         pool.run(windows, visit)
@@ -140,7 +130,7 @@ class _LevelWork:
     """The work on one level."""
 
     runner: DiskRunner
-    level: LevelJob
+    level: levelfiles.LevelJob
     pool: ThreadPool
     stop: threading.Event
     expanded: int = 0
@@ -184,7 +174,7 @@ class _LevelWork:
         folder, words = place_of(self.level.frontier), self.runner.spec.words
         groups = itertools.chain.from_iterable(self.level.splits)
         for _, together in itertools.groupby(groups, lambda group: (group.file, group.group)):
-            for group, states in read_states(folder, together, words):
+            for group, states in levelfiles.read_states(folder, together, words):
                 for at in range(0, len(states), JOB_ROWS):
                     yield group.bucket << ROW_BITS | at, states[at : at + JOB_ROWS]
 
@@ -237,7 +227,7 @@ class _LevelWork:
 
     def _file(self, number: int, buckets: Iterable[int]) -> _Written:
         spec = self.runner.spec
-        writer = LevelWriter(place_of(self.level.folder), number, spec.words, spec.claim_words)
+        writer = levelfiles.LevelWriter(place_of(self.level.folder), number, spec.words, spec.claim_words)
         with writer:
             for bucket in buckets:
                 if not (parts := self._new[bucket]) or not len(records := np.concatenate(parts)):
@@ -250,7 +240,7 @@ class _LevelWork:
         """What was found, in the form of a job's result."""
         return JobResult(
             tuple(part.file for part in written if part.file is not None),
-            Groups.of((group for part in written for group in part.groups), self.level.bits),
+            levelfiles.Groups.of((group for part in written for group in part.groups), self.level.bits),
             np.stack([expansion.frame for expansion in self._expansions]), self.expanded,
             least(part.claims for part in written),
             {"seconds": seconds, "cores": self.level.cores, "candidates": self.candidates,

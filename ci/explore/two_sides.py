@@ -16,16 +16,8 @@ from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.tour.explore import AnsweredPart, explore_classes
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
-from kraftcheck.ci.explore.diff import (
-    DEFAULT,
-    NAMES,
-    FirstDifference,
-    SearchComparison,
-    compare,
-    compared,
-    sides,
-    switched,
-)
+from kraftcheck.ci.explore import diff
+from kraftcheck.ci.explore.diff import compared
 from kraftcheck.ci.explore.trace import check_drawable, html
 from kraftcheck.ci.run.questions import SearchQuestion, run, search_budget
 from kraftcheck.ci.systems.lookup import find_system
@@ -61,7 +53,7 @@ def build_of(side: str, beside: Subject) -> Build:
 
 
 @frozen(slots=False)
-class SidesComparison(SearchComparison):
+class SidesComparison(diff.SearchComparison):
     """What a search that Kafka's managers answer says of a rule set, and a search of that."""
 
     managed: int = field(kw_only=True)  # the number of the side that is the build
@@ -87,15 +79,15 @@ class SidesComparison(SearchComparison):
     def otherwise(self, trace: Trace, side: int) -> tuple[str, ...]:
         """See `SearchComparison.otherwise`."""
         if side == self.managed:
-            return (f"{NAMES[side]} does not take it: Kafka refuses the request",)
+            return (f"{diff.NAMES[side]} does not take it: Kafka refuses the request",)
         return super().otherwise(trace, side)
 
-    def drawn(self, first: FirstDifference) -> Drawing:
+    def drawn(self, first: diff.FirstDifference) -> Drawing:
         """See `SearchComparison.drawn`; the managers are not asked any more."""
         if first.side == self.managed:
             return super().drawn(first)
         of = self.results[first.side]
-        title = f"{NAMES[first.side]}: {of.subject.title()}"
+        title = f"{diff.NAMES[first.side]}: {of.subject.title()}"
         return evolve(drawing(first.trace, of.program, title), claim="decided otherwise", sentence=first.otherwise[0])
 
 
@@ -148,7 +140,7 @@ class Sides:
     scope: str | None
     bounds: Mapping[str, int]
 
-    def compared(self, budget: SearchBudget, native: Callable[..., Exploration]) -> SearchComparison:
+    def compared(self, budget: SearchBudget, native: Callable[..., Exploration]) -> diff.SearchComparison:
         """The comparison; raises as `sides`, `compare` and `compare_with_kafka`."""
         given: list[str | System] = [self.a, self.b]
         typed = [one if isinstance(one, str) else "" for one in given]
@@ -161,9 +153,9 @@ class Sides:
         if len(builds) == 2:
             raise Refusal("one side is a build of Kafka; give the rules of a release as the other one")
         if not builds:
-            return compare(*sides(given[0], given[1], self.system, self.scope, self.bounds), budget, native)
+            return diff.compare(*diff.sides(given[0], given[1], self.system, self.scope, self.bounds), budget, native)
         rules, managed = given[1 - builds[0]], builds[0]
-        both = sides(rules, rules, self.system, self.scope, self.bounds)
+        both = diff.sides(rules, rules, self.system, self.scope, self.bounds)
         return compare_with_kafka(both[0], typed[managed], managed, budget, native)
 
 
@@ -171,7 +163,7 @@ def mended(finding: str, other: str | System) -> str:
     """The other side's rule set with one finding mended; raises Refusal where it is none, or does not have it."""
     if isinstance(other, str) and (other.startswith(KAFKA) or other in BY_ID):
         raise Refusal(f"{finding} stands for the rules of the other side with its mend; give rules there, not {other}")
-    system, switches = switched(other)
+    system, switches = diff.switched(other)
     named = find_system(system) if isinstance(system, str) and ":" in system else system
     base = named.base or USUAL if isinstance(named, System) else named
     try:
@@ -223,8 +215,8 @@ def diff_command(
       kraftcheck diff kafka-4.4.0 kafka:metadata/build/libs directories --scope tiny
     """
     named = words and not words[0].startswith("-")
-    own = [str(switched(one)[0]) for one in (a, b) if ":" in one and not one.startswith(KAFKA)]
-    _, bounds = system_and_bounds(words if named else ((own or [DEFAULT])[0], *words))
+    own = [str(diff.switched(one)[0]) for one in (a, b) if ":" in one and not one.startswith(KAFKA)]
+    _, bounds = system_and_bounds(words if named else ((own or [diff.DEFAULT])[0], *words))
     check_writable(target)
     check_drawable("--html", picture)
     check_apart(json=target, html=picture)

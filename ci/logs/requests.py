@@ -9,18 +9,11 @@ from typing import Any, TypeAlias
 from attrs import frozen
 
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.controller import partitions
 from kraftcheck.model.controller.alter_configs import alter_config
 from kraftcheck.model.controller.brokers import HeartbeatRequest, heartbeat, unregister
 from kraftcheck.model.controller.elections import PREFERRED, UNCLEAN, elect_leaders
 from kraftcheck.model.controller.heartbeat import Wish
-from kraftcheck.model.controller.partitions import (
-    UNCHECKED,
-    AlterPartitionRequest,
-    Proposal,
-    Reassignment,
-    alter_partition,
-    reassign,
-)
 from kraftcheck.model.controller.state import CLUSTER, DEFAULTS, NODE, TOPIC, ConfigRecord, Controller, Outcome, Place
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.nearest import nearest
@@ -139,13 +132,13 @@ def _alter_partition(controller: Controller, words: RequestWords) -> Handler:
         raise Refusal(f"{words.target} has no leader that could ask; say from=BROKER")
     sender = _broker(controller, "from", words.values.get("from", str(int(p.leader))))
     known = controller.image.registrations
-    members = tuple((b, known[b].epoch if b in known else UNCHECKED) for b in words.each("isr"))
-    proposal = Proposal(
+    members = tuple((b, known[b].epoch if b in known else partitions.UNCHECKED) for b in words.each("isr"))
+    proposal = partitions.Proposal(
         place.topic_id, place.index, words.number("leader-epoch", int(p.leader_epoch)),
         words.number("partition-epoch", int(p.partition_epoch)), members, words.flag("recovering"),
     )  # fmt: skip
-    request = AlterPartitionRequest(sender, words.number("broker-epoch", known[sender].epoch), (proposal,))
-    return lambda at, rules: alter_partition(at, request, rules)
+    request = partitions.AlterPartitionRequest(sender, words.number("broker-epoch", known[sender].epoch), (proposal,))
+    return lambda at, rules: partitions.alter_partition(at, request, rules)
 
 
 def _reassign(controller: Controller, words: RequestWords) -> Handler:
@@ -153,8 +146,8 @@ def _reassign(controller: Controller, words: RequestWords) -> Handler:
     if ("cancel" in words.values) == ("replicas" in words.values):
         raise Refusal(f"reassign takes {FORMS['reassign']}")
     replicas = None if "cancel" in words.values else words.members("replicas")
-    row = Reassignment(controller.topic(place.topic_id).name, place.index, replicas)
-    return lambda at, rules: reassign(at, (row,), rules)
+    row = partitions.Reassignment(controller.topic(place.topic_id).name, place.index, replicas)
+    return lambda at, rules: partitions.reassign(at, (row,), rules)
 
 
 def _elect(controller: Controller, words: RequestWords) -> Handler:

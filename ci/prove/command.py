@@ -18,20 +18,9 @@ import click
 import z3
 from attrs import evolve, frozen
 
+from kraftcheck.ci.prove import question
 from kraftcheck.ci.prove.check_certificate import NOT_DECIDED, DefinedSystem
 from kraftcheck.ci.prove.comparison import differences, remarks, sentences_of
-from kraftcheck.ci.prove.question import (
-    MOST_STATES,
-    NO_SEARCH,
-    ProofAnswer,
-    ProofQuestion,
-    check_only,
-    needs_case,
-    not_judged,
-    not_judged_lines,
-    of_scope,
-    print_proof,
-)
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.fanout import WHOLE, Shard, cluster_of, fan_out_options
 from kraftcheck.ci.run.judged import judged
@@ -101,7 +90,7 @@ def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any])
         found = evolve(found, verdicts=_with_cases(request, subject, found.verdicts, flags))
     verdicts = tuple(_property_verdict(subject, claim, overdue(found.verdicts[claim])) for claim in claims)
     code = worst_exit_code(verdict.verdict for verdict in verdicts)
-    notes = (*not_judged_lines(chosen, subject, flags["only"]), *map(cap_text, capped(subject.program)),
+    notes = (*question.not_judged_lines(chosen, subject, flags["only"]), *map(cap_text, capped(subject.program)),
              assurance.of_bounded([one.verdict for one in verdicts]))  # fmt: skip
     result = Result(
         chosen, "prove", verdicts, tuple(subject.claims), notes, code,
@@ -132,8 +121,8 @@ def _with_cases(
         return run(traced, search_budget(1, flags["memory"], max_states=most, keep=True), flags["quiet"])
 
     most, evidence = flags["search"], SearchEvidence()
-    if needs_case(subject, proven):
-        evidence = of_scope(request, most, explore) if most else SearchEvidence(reason=NO_SEARCH)
+    if question.needs_case(subject, proven):
+        evidence = question.of_scope(request, most, explore) if most else SearchEvidence(reason=question.NO_SEARCH)
     for claim in proven:
         if evidence.refutation(claim) is not None:
             raise EngineDisagreement(f"{claim} is proven, and a run refutes it")
@@ -195,7 +184,7 @@ def _document(
             for verdict in verdicts
         ],
         "bounded_by": capped(subject.program),
-        "not_judged": [claim.id for claim in not_judged(chosen, subject, flags["only"])],
+        "not_judged": [claim.id for claim in question.not_judged(chosen, subject, flags["only"])],
         "versions": {**report.versions(), "z3": z3.get_version_string()},
     }  # fmt: skip
 
@@ -243,7 +232,7 @@ def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: 
         raise Refusal("bitwuzla knows bit-vectors only, and what has no bound is an int; use Z3, and cvc5 as second")
 
 
-def second_opinion(answer: ProofAnswer, place: str | None, second: str | None) -> ProofAnswer:
+def second_opinion(answer: question.ProofAnswer, place: str | None, second: str | None) -> question.ProofAnswer:
     """The verdicts after a second solver too, unconfirmed proofs being none; raises EngineDisagreement."""
     proof, effort = answer.proof, answer.effort
     texts = list(scripts(proof, effort, time.monotonic))
@@ -378,7 +367,7 @@ def buildable(request: ProofRequest, only: Sequence[str], for_lassos: bool = Fal
 @options.seed
 @options.processes
 @fan_out_options
-@click.option("--search", type=click.IntRange(0), default=MOST_STATES, show_default=True,
+@click.option("--search", type=click.IntRange(0), default=question.MOST_STATES, show_default=True,
               help="States explored for runs to counterexamples, and to what a claim speaks of; 0: none.")  # fmt: skip
 @click.option("--core", is_flag=True, help="Show which lemmas, invariants and guards each proof used.")
 @click.option("--times", is_flag=True, help="Show every query with its time.")
@@ -431,7 +420,9 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
                    "engine", "shard")  # fmt: skip
         check_endless(theory_, (), bounded_only=False, certified=True)
         compare_certificate(request, theory_, Path(flags["against"]), flags["seed"])
-    flags["only"] = _shared(flags["shard"], theory_, check_only(name, theory_, flags["only"], flags["invariants"]))
+    flags["only"] = _shared(
+        flags["shard"], theory_, question.check_only(name, theory_, flags["only"], flags["invariants"])
+    )
     effort, bounded_only = _effort(flags), _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
     check_endless(theory_, (flags["solver"], flags["second"]), bounded_only, flags["certificate"] is not None)
@@ -439,11 +430,11 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
         run_bounded(request, effort, flags)
     chosen, budget = request.subject(), search_budget(1, flags["memory"], max_states=flags["search"], keep=True)
     asked = (effort, flags["only"], flags["workers"], budget, flags["quiet"], cluster_of(flags))
-    answer = ProofQuestion(request, *asked).answer()
+    answer = question.ProofQuestion(request, *asked).answer()
     if (flags["smt2"] is not None or flags["second"] is not None) and not answer.proof.stopped:
         answer = second_opinion(answer, flags["smt2"], flags["second"])
     screen = console(to_stderr=flags["target"] == "-")
-    print_proof(screen, answer, flags)
+    question.print_proof(screen, answer, flags)
     if flags["certificate"] is not None:
         screen.plain(write_certificate(chosen, answer.proof, Path(flags["certificate"])))
     finish(screen, _of_shard(answer.result(), flags["shard"]), flags["target"], flags["reports"])

@@ -17,17 +17,8 @@ from typing import Any, NoReturn
 import click
 from attrs import frozen
 
-from kraftcheck.ci.run.formats import (
-    REPOSITORY,
-    command_data,
-    command_property,
-    fenced,
-    junit,
-    markdown,
-    place,
-    place_of_judged,
-    sarif,
-)
+from kraftcheck.ci.run import formats
+from kraftcheck.ci.run.formats import junit, sarif
 from kraftcheck.ci.run.judged import NOT_JUDGED, JudgedProperty, JudgedRun
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems.subject import subject
@@ -48,10 +39,10 @@ def error_commands(runs: Sequence[JudgedRun]) -> Iterator[str]:
     faulty = [(run, one) for run in runs for one in run.properties if not one.passed]
     shown = faulty if len(faulty) <= MOST_ANNOTATIONS else faulty[: MOST_ANNOTATIONS - 1]
     for run, one in shown:
-        written = place_of_judged(run, one)
+        written = formats.place_of_judged(run, one)
         text = f"{one.outcome()}: {one.sentence}\n{run.subject.title()}, {run.engine}\nagain: {run.again(one.id)}"
         where = {}
-        if written is not None and written.base == REPOSITORY:
+        if written is not None and written.base == formats.REPOSITORY:
             where = {"file": written.path, "line": str(written.line)}
         elif written is not None:
             text += f"\nwritten in {written.path}, line {written.line}"
@@ -62,8 +53,8 @@ def error_commands(runs: Sequence[JudgedRun]) -> Iterator[str]:
 
 
 def _error(properties: dict[str, str], text: str) -> str:
-    named = ",".join(f"{name}={command_property(value)}" for name, value in properties.items())
-    return f"::error {named}::{command_data(text)}"
+    named = ",".join(f"{name}={formats.command_property(value)}" for name, value in properties.items())
+    return f"::error {named}::{formats.command_data(text)}"
 
 
 def _is_action() -> bool:
@@ -87,7 +78,7 @@ def append_summary(runs: Sequence[JudgedRun], last_line: str) -> None:
                 break
         else:
             remark = "The table is left out: it would be larger than GitHub takes."
-            text = f"## kraftcheck\n\n{markdown(last_line)}\n\n{remark}\n"
+            text = f"## kraftcheck\n\n{formats.markdown(last_line)}\n\n{remark}\n"
         if len(text.encode()) <= room:  # else the earlier commands of the step have used what there is
             stream.write(text)
 
@@ -96,7 +87,7 @@ def summary(runs: Sequence[JudgedRun], last_line: str, most_traces: int = MOST_T
     """The summary: what is no pass in a table, with the counterexamples; what passes as a count."""
     faulty = [(run, one) for run in runs for one in run.properties if not one.passed]
     count = sum(len(run.properties) for run in runs)
-    lines = ["## kraftcheck", "", markdown(last_line), ""]
+    lines = ["## kraftcheck", "", formats.markdown(last_line), ""]
     if faulty:
         lines += ["| system | property | verdict | says |", "|---|---|---|---|"]
         lines += [_row(run, one) for run, one in faulty]
@@ -105,7 +96,7 @@ def summary(runs: Sequence[JudgedRun], last_line: str, most_traces: int = MOST_T
     traced = [(run, one) for run, one in faulty if one.trace is not None]
     for run, one in traced[:most_traces]:
         title = html.escape(" ".join(f"{run.subject.name} {one.id}: {one.outcome()}".split()), quote=False)
-        lines += [f"<details><summary>{title}</summary>", "", fenced(run.text(one)), "", "</details>", ""]
+        lines += [f"<details><summary>{title}</summary>", "", formats.fenced(run.text(one)), "", "</details>", ""]
     if len(traced) > most_traces:
         lines += [f"{len(traced) - most_traces} counterexamples are left out here.", ""]
     return "\n".join(lines) + "\n"
@@ -113,7 +104,7 @@ def summary(runs: Sequence[JudgedRun], last_line: str, most_traces: int = MOST_T
 
 def _row(run: JudgedRun, one: JudgedProperty) -> str:
     cells = [run.subject.title(), one.id, one.outcome(), one.sentence]
-    return "| " + " | ".join(markdown(cell) for cell in cells) + " |"
+    return "| " + " | ".join(formats.markdown(cell) for cell in cells) + " |"
 
 
 @frozen
@@ -170,7 +161,7 @@ def write_unjudged(command: str, files: Mapping[str, Path], code: int, reason: s
     left = {option: path for option, path in files.items() if not path.exists() and _takes(path)}
     claim, at = always("verdict", "kraftcheck ends with a verdict", bool), None
     if (begins := re.match(r"(.+?):(?: line )?(\d{1,7})?", reason)) and os.path.isfile(begins[1]):
-        at = place(begins[1], int(begins[2] or 1))
+        at = formats.place(begins[1], int(begins[2] or 1))
     row = JudgedProperty(claim.id, claim.kind, NOT_JUDGED, reason, False, claim=claim, at=at)
     nothing = System(name=f"kraftcheck {command}", summary="", initial=(), actions=(), layout=None)
     run = JudgedRun(

@@ -18,17 +18,8 @@ from typing import Any
 import numpy as np
 from attrs import evolve, field, frozen
 
+from kraftcheck.ci.dataset import jobs
 from kraftcheck.ci.dataset.disk import DiskRunner
-from kraftcheck.ci.dataset.jobs import (
-    CANDIDATE_SCHEMA,
-    ORDER,
-    RESULT_SCHEMA,
-    Batches,
-    Stages,
-    Task,
-    exchange_folder,
-    rows_here,
-)
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
 from kraftcheck.ci.dataset.store.levelfiles import PLACE, Groups, LevelFile, LevelJob
 from kraftcheck.ci.dataset.store.objects import AnyPath
@@ -115,16 +106,16 @@ class SparkCluster:
         """Tasks that run at the same time."""
         return self.services.cores
 
-    def frame(self, stages: Stages) -> Any:
+    def frame(self, stages: jobs.Stages) -> Any:
         """A job of two stages as a data frame: one shuffle, of candidates only."""
         numbers = self.session.range(0, stages.inputs, 1, stages.inputs)
-        candidates = numbers.mapInArrow(stages.first, CANDIDATE_SCHEMA)
+        candidates = numbers.mapInArrow(stages.first, jobs.CANDIDATE_SCHEMA)
         placed = candidates.repartitionById(stages.targets, "target")
-        ordered = placed.sortWithinPartitions(*ORDER)
-        return ordered.mapInArrow(stages.second, RESULT_SCHEMA)
+        ordered = placed.sortWithinPartitions(*jobs.ORDER)
+        return ordered.mapInArrow(stages.second, jobs.RESULT_SCHEMA)
 
     @contextlib.contextmanager
-    def sent(self, stages: Stages) -> Iterator[Stages]:
+    def sent(self, stages: jobs.Stages) -> Iterator[jobs.Stages]:
         """The job with tasks that fetch what they do: it goes to each worker once, not with each task."""
         from pyspark import cloudpickle
 
@@ -132,8 +123,8 @@ class SparkCluster:
         content = cloudpickle.dumps((stages.first, stages.second))  # type: ignore[no-untyped-call]
         tasks, let_go = self.services.share(content)
 
-        def fetched(stage: int) -> Task:
-            def run(batches: Batches) -> Batches:
+        def fetched(stage: int) -> jobs.Task:
+            def run(batches: jobs.Batches) -> jobs.Batches:
                 shipped()  # Spark brings a task only the broadcasts that it finds here
                 yield from pickle.loads(tasks())[stage](batches)
 
@@ -175,16 +166,16 @@ class SparkCluster:
         if not self.services.embedded:
             yield None
             return
-        with exchange_folder(where if isinstance(where, Path) else self.log.parent) as folder:
+        with jobs.exchange_folder(where if isinstance(where, Path) else self.log.parent) as folder:
             yield folder
 
     def rows(
-        self, stages: Stages, label: str, stop: threading.Event, *, here: bool
+        self, stages: jobs.Stages, label: str, stop: threading.Event, *, here: bool
     ) -> tuple[Sequence[Any], dict[str, float]] | None:
         """See `JobRunner`; `label` is what Spark calls it, `here`: in the driver, without Spark."""
         if here:
             with errors_of_a_job(self.log):
-                return rows_here(stages), dict.fromkeys(MOVED, 0.0)
+                return jobs.rows_here(stages), dict.fromkeys(MOVED, 0.0)
         with self.sent(stages) as sent:
             frame = self.frame(sent)
             try:

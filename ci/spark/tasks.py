@@ -20,19 +20,7 @@ import numpy.typing as npt
 from attrs import asdict
 
 from kraftcheck.ci import spark
-from kraftcheck.ci.dataset import backward
-from kraftcheck.ci.dataset.jobs import (
-    FRAME,
-    Arrived,
-    Batches,
-    CandidateBlocks,
-    LostCandidatesError,
-    Stages,
-    Task,
-    candidate_row,
-    result_row,
-    sent,
-)
+from kraftcheck.ci.dataset import backward, jobs
 from kraftcheck.ci.dataset.store.levelfiles import (
     BucketRange,
     LevelFile,
@@ -65,23 +53,23 @@ def memo_of(spec: BlockSpec, level: LevelJob) -> SuccessorMemo | None:
     return memo
 
 
-def level_stages(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> Stages:
+def level_stages(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> jobs.Stages:
     """The stages of a level's job; candidates go from one to the other in files of a folder, None: in rows."""
     first, second = expand_task(shipped, level, files), sift_task(shipped, level, files)
-    return Stages(len(level.splits), level.targets, first, second)
+    return jobs.Stages(len(level.splits), level.targets, first, second)
 
 
-def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> Task:
+def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> jobs.Task:
     """The first stage: candidates of the split whose number is a row, then a frame of counters, sent and expanded."""
 
-    def expand_splits(batches: Batches) -> Batches:
+    def expand_splits(batches: jobs.Batches) -> jobs.Batches:
         check_sight(level.sight)
         kernel = load_block_kernel(shipped().with_bits(level.bits))
         for batch in batches:
             for source in batch.column(0).to_pylist():
                 split = _SplitExpansion(kernel, level, source)
-                yield from sent(kernel.spec, level.targets, source, split.candidates(), files)
-                yield candidate_row(source % level.targets, FRAME, source, 0, split.frame().tobytes())
+                yield from jobs.sent(kernel.spec, level.targets, source, split.candidates(), files)
+                yield jobs.candidate_row(source % level.targets, jobs.FRAME, source, 0, split.frame().tobytes())
 
     return expand_splits
 
@@ -111,17 +99,17 @@ class _SplitExpansion:
         return np.append(self._expansion.frame, [self._sent, self._expanded])
 
 
-def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> Task:
+def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> jobs.Task:
     """The second stage: rows sorted by bucket, source and part; writes one file and says what is in it."""
 
-    def sift_blocks(batches: Batches) -> Batches:
+    def sift_blocks(batches: jobs.Batches) -> jobs.Batches:
         check_sight(level.sight)
         kernel = load_block_kernel(shipped().with_bits(level.bits))
         spec = kernel.spec
         task = task_number()
         writer = LevelWriter(place_of(level.folder), task, spec.words, spec.claim_words)
-        arrived, candidates = Arrived(batches, spec, files), 0
-        yield from (result_row("frame", bytes(frame)) for frame in arrived.told[FRAME])
+        arrived, candidates = jobs.Arrived(batches, spec, files), 0
+        yield from (jobs.result_row("frame", bytes(frame)) for frame in arrived.told[jobs.FRAME])
         with writer:
             for item in arrived.groups():
                 candidates += item.size
@@ -130,15 +118,15 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
                 records, counts = sift(kernel, item.size, item.blocks, visited)
                 _check_buckets(item, counts)
                 writer.write_sorted(records, counts, kernel.claims(records))
-        yield result_row("file", _description(writer.result(), writer, candidates))
+        yield jobs.result_row("file", _description(writer.result(), writer, candidates))
 
     return sift_blocks
 
 
-def _check_buckets(item: CandidateBlocks, counts: npt.NDArray[np.int64]) -> None:
+def _check_buckets(item: jobs.CandidateBlocks, counts: npt.NDArray[np.int64]) -> None:
     """Check that states are of the buckets whose visited states they were compared with."""
     if counts[: item.lo].any() or counts[item.hi :].any():
-        raise LostCandidatesError(f"candidates of the buckets {item.lo} to {item.hi - 1} are of other buckets")
+        raise jobs.LostCandidatesError(f"candidates of the buckets {item.lo} to {item.hi - 1} are of other buckets")
 
 
 def _description(file: LevelFile | None, writer: LevelWriter, candidates: int) -> bytes:
@@ -159,16 +147,16 @@ def task_number() -> int:
     return 0 if context is None else context.partitionId()
 
 
-def sight_task(sight: Sight) -> Callable[[Batches], Batches]:
+def sight_task(sight: Sight) -> Callable[[jobs.Batches], jobs.Batches]:
     """Shows that a worker sees the run and imports all modules, as many rows as came, before anything is computed."""
 
-    def see(batches: Batches) -> Batches:
+    def see(batches: jobs.Batches) -> jobs.Batches:
         for room in (spark, backward):
             for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
                 importlib.import_module(module.name)
         for batch in batches:
             check_sight(sight)
             for _ in range(batch.num_rows):
-                yield result_row("sight", b"")
+                yield jobs.result_row("sight", b"")
 
     return see

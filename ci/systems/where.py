@@ -14,16 +14,8 @@ import attrs
 import click
 from attrs import frozen
 
+from kraftcheck.ci.systems import lookup
 from kraftcheck.ci.systems.changed import change_text, parts_of
-from kraftcheck.ci.systems.lookup import (
-    RuleCheck,
-    RuleEntry,
-    choice_text,
-    entries,
-    every_property,
-    find_system,
-    names_in,
-)
 from kraftcheck.ci.systems.overrides import Override, SystemChange
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
@@ -86,14 +78,14 @@ def as_rows(one: Statement) -> list[dict[str, object]]:
 
 def rules_between(claim: str, variant: str) -> tuple[str, ...]:
     """The rules that a property checks and a variant switches."""
-    switched = {rule for name in names_in(variant) for rule in _switched().get(name, ())}
+    switched = {rule for name in lookup.names_in(variant) for rule in _switched().get(name, ())}
     named = claims()[claim].rules if claim in claims() else ()
     return tuple(rule for rule in named if rule in switched)
 
 
 def of_the_document(variant: str) -> bool:
     """Whether a variant is what the documents say: then the property is what their words break."""
-    names = {name.replace("-", "_") for name in names_in(variant)}
+    names = {name.replace("-", "_") for name in lookup.names_in(variant)}
     feature = all(CHOICES[name].metadata["group"] == "feature" for name in names)
     return not feature and not variant.startswith("-") and all(PRESETS["kip"].value(name) for name in names)
 
@@ -102,7 +94,7 @@ def of_the_document(variant: str) -> bool:
 def _switched() -> Mapping[str, tuple[str, ...]]:
     """The rules that each variant switches."""
     found: dict[str, tuple[str, ...]] = {}
-    for entry in entries():
+    for entry in lookup.entries():
         for name in entry.rule.switches:
             found[name] = (*found.get(name, ()), entry.rule.id)
     return found
@@ -113,7 +105,7 @@ def claims() -> Mapping[str, Property]:
     """The properties of all systems, those of the bounds of a sighting among them, as `system property`."""
     found: dict[str, Property] = {}
     for name in (*SYSTEMS, *FAIR_SYSTEMS):
-        found |= {f"{name} {one.id}": one for one in every_property(name, find_system_of(name)).values()}
+        found |= {f"{name} {one.id}": one for one in lookup.every_property(name, find_system_of(name)).values()}
     for seen in (row for rows in SEEN.values() for row in rows):
         system = find_system_of(seen.system)
         setting = system.setting(seen.scope, seen.bounds, parse(seen.rules))
@@ -163,12 +155,12 @@ _TOLD = ("id", "title", "effect", "needs", "workaround", "source", "promised", "
 _IN_ID = 4  # how much more a word weighs in the id of a rule, or in what it cites
 
 
-def find(words: str) -> list[RuleEntry]:
+def find(words: str) -> list[lookup.RuleEntry]:
     """The rules that all words are about, the best match first; raises Refusal with the nearest for none."""
     asked = _words(words)
-    scored = [(score, entry) for entry in entries() if (score := _score(asked, entry)) is not None]
+    scored = [(score, entry) for entry in lookup.entries() if (score := _score(asked, entry)) is not None]
     if not asked or not scored:
-        ids = [entry.rule.id for entry in entries()]
+        ids = [entry.rule.id for entry in lookup.entries()]
         raise Refusal(f"no rule is about {words!r}; {nearest(words.replace(' ', '-'), ids)}")
     return [entry for _, entry in sorted(scored, key=lambda pair: (-pair[0], pair[1].rule.id))]
 
@@ -211,7 +203,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
-def _score(asked: Sequence[str], entry: RuleEntry) -> int | None:
+def _score(asked: Sequence[str], entry: lookup.RuleEntry) -> int | None:
     """How well a rule matches; None where it is not about some word."""
     near = set(_words(f"{entry.rule.id} {entry.rule.source}"))
     near |= {word for reference in entry.references for word in _words(reference.target.rpartition("#")[2])}
@@ -225,9 +217,9 @@ def _score(asked: Sequence[str], entry: RuleEntry) -> int | None:
     return total
 
 
-def _texts(entry: RuleEntry) -> list[str]:
+def _texts(entry: lookup.RuleEntry) -> list[str]:
     """What a rule is found by besides its id and source."""
-    said = [entry.rule.says, entry.function, *entry.rule.switches, *map(choice_text, entry.rule.switches)]
+    said = [entry.rule.says, entry.function, *entry.rule.switches, *map(lookup.choice_text, entry.rule.switches)]
     said += [f"{check.claim.id} {check.claim.sentence} {check.claim.source}" for check in entry.checks]
     return [*said, *(bug.entry for bug in entry.defects)]
 
@@ -244,7 +236,7 @@ def _likeness(word: str, known: set[str]) -> int:
 
 
 def document(
-    words: str, found: Sequence[RuleEntry], stated: Sequence[Statement], changes: Sequence[str] = ()
+    words: str, found: Sequence[lookup.RuleEntry], stated: Sequence[Statement], changes: Sequence[str] = ()
 ) -> dict[str, object]:
     """The answer for programs; of a changed system with its changes."""
     rows = [{**attrs.asdict(one), "class": one.kind, "shown": as_rows(one)} for one in stated]
@@ -254,10 +246,10 @@ def document(
     }  # fmt: skip
 
 
-def _answer(words: str) -> tuple[list[RuleEntry], tuple[Statement, ...]]:
+def _answer(words: str) -> tuple[list[lookup.RuleEntry], tuple[Statement, ...]]:
     """The statements that words name, and the rules: of a finding, by subject, as stated; raises Refusal."""
     if (finding := BY_ID.get(words)) is not None:
-        return [entry for entry in entries() if is_of(finding, entry)], ()
+        return [entry for entry in lookup.entries() if is_of(finding, entry)], ()
     stated = statements_at(words)
     named = {rule for one in stated for rule in one.rules}
     try:
@@ -265,20 +257,20 @@ def _answer(words: str) -> tuple[list[RuleEntry], tuple[Statement, ...]]:
     except Refusal:
         if not stated:
             raise
-        return [entry for entry in entries() if entry.rule.id in named], stated
+        return [entry for entry in lookup.entries() if entry.rule.id in named], stated
 
 
-def is_of(finding: Finding, entry: RuleEntry) -> bool:
+def is_of(finding: Finding, entry: lookup.RuleEntry) -> bool:
     """Whether a finding is about a rule: the rule has it right, or is switched."""
     return entry.rule.id in finding.rules or not {*finding.switches}.isdisjoint(entry.rule.switches)
 
 
-def _row(entry: RuleEntry) -> dict[str, object]:
+def _row(entry: lookup.RuleEntry) -> dict[str, object]:
     return {
         "id": entry.rule.id, "says": entry.rule.says, "file": str(entry.file), "line": entry.line,
         "function": entry.function,
         "sources": [{"citation": one.text, "target": one.target} for one in entry.references],
-        "switches": [{"choice": name, "text": choice_text(name)} for name in entry.rule.switches],
+        "switches": [{"choice": name, "text": lookup.choice_text(name)} for name in entry.rule.switches],
         "properties": [
             {"system": check.system, "id": check.claim.id, "sentence": check.claim.sentence,
              "refuted_by": list(check.refuted_by)}
@@ -338,19 +330,19 @@ def where_command(words: tuple[str, ...], target: str | None) -> None:
 
 def changes_of(name: str) -> tuple[SystemChange, ...]:
     """What is changed in a system of one's own; raises Refusal where there is none, or nothing is changed in it."""
-    changes = parts_of(find_system(name))
+    changes = parts_of(lookup.find_system(name))
     if not changes:
         raise Refusal(f"nothing is changed in {name}; kraftcheck.kafka(...) gives a system that can be")
     return changes
 
 
-def _replaced(changes: Sequence[SystemChange]) -> list[RuleEntry]:
+def _replaced(changes: Sequence[SystemChange]) -> list[lookup.RuleEntry]:
     """The rules that are replaced."""
     ids = {part.name for part in changes if isinstance(part, Override)}
-    return [entry for entry in entries() if entry.rule.id in ids]
+    return [entry for entry in lookup.entries() if entry.rule.id in ids]
 
 
-def _print(screen: Screen, entry: RuleEntry, changes: Sequence[SystemChange] = ()) -> None:
+def _print(screen: Screen, entry: lookup.RuleEntry, changes: Sequence[SystemChange] = ()) -> None:
     screen.plain(f"{entry.rule.id}\n  {entry.rule.says}")
     for part in changes:
         if part.name == entry.rule.id:
@@ -359,7 +351,7 @@ def _print(screen: Screen, entry: RuleEntry, changes: Sequence[SystemChange] = (
     for one in entry.references:
         screen.plain(f"  source    {one.text}: {one.target}")
     for name in entry.rule.switches:
-        screen.plain(f"  variant   {name}: {choice_text(name)}")
+        screen.plain(f"  variant   {name}: {lookup.choice_text(name)}")
     for check in entry.checks:
         screen.plain(f"  property  {_checked(check)}")
     if entry.uncovered:
@@ -372,7 +364,7 @@ def _print(screen: Screen, entry: RuleEntry, changes: Sequence[SystemChange] = (
     screen.plain("")
 
 
-def _checked(check: RuleCheck) -> str:
+def _checked(check: lookup.RuleCheck) -> str:
     refuted = f" (refuted by {', '.join(check.refuted_by)})" if check.refuted_by else ""
     return f"{check.system} {check.claim.id}: {check.claim.sentence}{refuted}"
 

@@ -13,17 +13,7 @@ from kraftcheck.ci.conformance.kafka.change.cases import OUTSIDERS
 from kraftcheck.ci.conformance.kafka.change.checks import DRIVER, MAX_RANDOM_FACTOR, CheckRow, ShownCause
 from kraftcheck.ci.conformance.kafka.change.models import change_on_ints, model_of
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FEW_ELECTED, FuzzDifference, Played
-from kraftcheck.model.rules.ruleset import (
-    CHOICES,
-    GROUP_OF,
-    MENDED,
-    RELEASES,
-    RuleSet,
-    contradicting,
-    otherwise,
-    parse,
-    variant_name,
-)
+from kraftcheck.model.rules import ruleset
 
 MOST_ASKED = 6  # how many rule sets are asked in full: each costs as much as the first comparison
 GROUPS = ("partition", "controller")  # the groups whose choices the controller's classes can show
@@ -38,7 +28,7 @@ class CaseWitness:
     kafka: dict[str, Any]
 
     @classmethod
-    def of(cls, check: str, cause: ShownCause, rules: RuleSet) -> CaseWitness:
+    def of(cls, check: str, cause: ShownCause, rules: ruleset.RuleSet) -> CaseWitness:
         """That of a shown cause: where Kafka's answer does not differ, it is that of the rules it was compared with."""
         return cls(check, cause.case, {**_answer(check, cause.case, rules), **cause.expected})
 
@@ -47,7 +37,7 @@ class CaseWitness:
         """The kind of the request, or the check, that is answered so."""
         return self.check
 
-    def agrees(self, rules: RuleSet) -> bool:
+    def agrees(self, rules: ruleset.RuleSet) -> bool:
         """Whether a rule set gives Kafka's answer."""
         return _answer(self.check, self.case, rules) == self.kafka
 
@@ -64,7 +54,7 @@ class SequenceWitness:
         """The kind of the request."""
         return self.difference.exchanges[-1].request.kind
 
-    def agrees(self, rules: RuleSet) -> bool:
+    def agrees(self, rules: ruleset.RuleSet) -> bool:
         """Whether a rule set gives Kafka's answer; one that draws other requests has decided otherwise before."""
         few, known = self.difference.begin.endswith(FEW_ELECTED), self.difference.exchanges
         played = Played.of(self.like, rules, self.difference.plan, few)
@@ -79,14 +69,14 @@ class SequenceWitness:
 Witness: TypeAlias = CaseWitness | SequenceWitness  # a case with Kafka's answer, which some rule set does not give
 
 
-def _answer(check: str, case: dict[str, Any], rules: RuleSet) -> dict[str, Any]:
+def _answer(check: str, case: dict[str, Any], rules: ruleset.RuleSet) -> dict[str, Any]:
     """The answer of a rule set to a case, by column."""
     slots = MAX_RANDOM_FACTOR + 2 * OUTSIDERS
     model = change_on_ints(slots, rules) if check == "change" else model_of(check, slots, rules)
     return model.outputs.read(model.answer(model.inputs.table([case]))[0])
 
 
-def case_witnesses(rows: Iterable[CheckRow], rules: RuleSet) -> list[Witness]:
+def case_witnesses(rows: Iterable[CheckRow], rules: ruleset.RuleSet) -> list[Witness]:
     """What checks have shown; what kills the driver is the answer of no rule set, and left to the full asking."""
     shown = ((row.check, cause) for row in rows for cause in row.shown if cause.columns != (DRIVER,))
     return [CaseWitness.of(check, cause, rules) for check, cause in shown]
@@ -135,10 +125,10 @@ class Naming:
 
 def candidates(base: str) -> Iterator[tuple[str, ...]]:
     """Rule sets in tiers, of releases and mends, the base with one or two choices changed, without contradictions."""
-    yield tuple(name for name in (*RELEASES, MENDED, "fixed") if name != base)
-    names = [variant_name(name) for name in CHOICES if GROUP_OF[name] in GROUPS]
-    changed = {name: otherwise(parse(base), name) for name in names}
-    against = {name: contradicting(name) for name in names}
+    yield tuple(name for name in (*ruleset.RELEASES, ruleset.MENDED, "fixed") if name != base)
+    names = [ruleset.variant_name(name) for name in ruleset.CHOICES if ruleset.GROUP_OF[name] in GROUPS]
+    changed = {name: ruleset.otherwise(ruleset.parse(base), name) for name in names}
+    against = {name: ruleset.contradicting(name) for name in names}
     yield tuple(f"{base}{one}" for one in changed.values())
     pairs = (pair for pair in itertools.combinations(names, 2) if pair[1] not in against[pair[0]])
     yield tuple(f"{base}{changed[one]}{changed[other]}" for one, other in pairs)
@@ -172,8 +162,8 @@ def named(
             if answer is None:
                 return Naming(None, 0, tried, len(known), asked, (), False)
             if not answer.differing:
-                rules = parse(left[0])
-                beside = tuple(name for name in left[1:] if parse(name) != rules)
+                rules = ruleset.parse(left[0])
+                beside = tuple(name for name in left[1:] if ruleset.parse(name) != rules)
                 return Naming(left[0], answer.cases, tried, len(known), asked, beside, True)
             known += answer.witnesses
             left = [name for name in left[1:] if agrees(name, known)]
@@ -184,5 +174,5 @@ def named(
 
 def agrees(name: str, known: Sequence[Witness]) -> bool:
     """Whether a rule set answers these cases as the build does."""
-    rules = parse(name)
+    rules = ruleset.parse(name)
     return all(witness.agrees(rules) for witness in reversed(known))

@@ -11,6 +11,7 @@ from kraftcheck.model.controller.placement import UsableBroker
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import present
 from kraftcheck.model.partition.registration import DirectoryList, Partition, PartitionChange, no_change
+from kraftcheck.model.records import records
 from kraftcheck.model.records.fields import (
     CODE,
     DirectoryTextError,
@@ -24,15 +25,6 @@ from kraftcheck.model.records.fields import (
     items,
     long,
     text,
-)
-from kraftcheck.model.records.records import (
-    Feature,
-    Ids,
-    Listener,
-    PartitionRecord,
-    RegisterBrokerRecord,
-    Registration,
-    ids,
 )
 
 A = TypeVar("A")
@@ -79,7 +71,7 @@ class Part:
 
 
 def _members(name: str, default: Any = ()) -> Part:
-    return Part(name, integers, lambda members: list(ids(members)), default)
+    return Part(name, integers, lambda members: list(records.ids(members)), default)
 
 
 PARTS = {
@@ -103,7 +95,7 @@ LISTS = tuple(key for key, part in PARTS.items() if part.read is integers)  # ke
 CHANGE_KEYS = tuple(key for key in PARTS if not key.endswith("_epoch"))  # the keys of a change
 
 
-def _of_partition(values: Mapping[str, Any], replicas: Ids) -> dict[str, Any]:
+def _of_partition(values: Mapping[str, Any], replicas: records.Ids) -> dict[str, Any]:
     """Values of a record, by name, as a partition with these replicas has them."""
     names = {PARTS[key].name for key in LISTS}
     lists = {name: IdList(value) for name, value in values.items() if name in names}
@@ -130,7 +122,7 @@ def read_change(p: Partition, value: object, where: str) -> PartitionChange:
     """A change of this partition from the object that lists its fields."""
     fields = Fields.of(value, where).only(*CHANGE_KEYS)
     values = {PARTS[key].name: fields.read(key, PARTS[key].read) for key in CHANGE_KEYS if key in fields.data}
-    changed = _of_partition(values, values.get("replicas", ids(p.replicas)))
+    changed = _of_partition(values, values.get("replicas", records.ids(p.replicas)))
     return evolve(no_change(p), **{name: present(one) for name, one in changed.items()})
 
 
@@ -166,16 +158,16 @@ def _port(value: object, where: str) -> int:
     return integer(value, where, (0, 65535))
 
 
-def read_listeners(value: object, where: str) -> tuple[Listener, ...]:
+def read_listeners(value: object, where: str) -> tuple[records.Listener, ...]:
     """Listeners from an object of names and addresses."""
     fields = Fields.of(value, where)
-    return tuple(Listener(name, *fields.read(name, pair(text, _port))) for name in fields.data)
+    return tuple(records.Listener(name, *fields.read(name, pair(text, _port))) for name in fields.data)
 
 
-def read_levels(value: object, where: str) -> tuple[Feature, ...]:
+def read_levels(value: object, where: str) -> tuple[records.Feature, ...]:
     """Features from an object of names and level ranges."""
     fields = Fields.of(value, where)
-    return tuple(Feature(name, *fields.read(name, pair(integer, integer))) for name in fields.data)
+    return tuple(records.Feature(name, *fields.read(name, pair(integer, integer))) for name in fields.data)
 
 
 _REGISTRATION: dict[str, Callable[[object, str], Any]] = {
@@ -186,13 +178,13 @@ _REGISTRATION: dict[str, Callable[[object, str], Any]] = {
 """The keys of a registration, which are called as its attributes."""
 
 
-def read_registration(value: object, where: str) -> Registration:
+def read_registration(value: object, where: str) -> records.Registration:
     """A broker's registration; of its keys only the rack may be absent."""
     fields = Fields.of({"rack": None, **Fields.of(value, where).data}, where).only(*_REGISTRATION)
-    return Registration(**{key: fields.read(key, reader) for key, reader in _REGISTRATION.items()})
+    return records.Registration(**{key: fields.read(key, reader) for key, reader in _REGISTRATION.items()})
 
 
-def write_registration(registration: Registration) -> dict[str, Any]:
+def write_registration(registration: records.Registration) -> dict[str, Any]:
     """The object that describes a registration."""
     return {
         **{key: getattr(registration, key) for key in _REGISTRATION},
@@ -207,22 +199,22 @@ def known_parts(fields: Fields, *keys: str) -> dict[str, Any]:
     return {key: fields.read(key, _REGISTRATION[key]) for key in keys if fields.has(key)}
 
 
-def register_record_of(fields: Fields, key: str) -> RegisterBrokerRecord:
+def register_record_of(fields: Fields, key: str) -> records.RegisterBrokerRecord:
     """A registration as the log holds it; `key` is what its broker's id is called."""
     parts = {"incarnation": NO_INCARNATION, **known_parts(fields, *_REGISTRATION.keys() - {"id", "epoch"})}
     dirs = parts.pop("dirs", ())
-    return RegisterBrokerRecord(fields.read(key, integer), fields.read("epoch", long), log_dirs=dirs, **parts)
+    return records.RegisterBrokerRecord(fields.read(key, integer), fields.read("epoch", long), log_dirs=dirs, **parts)
 
 
-def read_record(value: object, where: str) -> PartitionRecord:
+def read_record(value: object, where: str) -> records.PartitionRecord:
     """The record of a partition; fields with a default may be absent."""
     fields = Fields.of(value, where).only(*PARTS)
     values: dict[str, Any] = {part.name: fields.read_or(key, part.read, part.default) for key, part in PARTS.items()}
     needed = {key: fields.read(key, integers) for key in ("replicas", "isr")}
-    return PartitionRecord("topic", 0, **{**values, **needed})
+    return records.PartitionRecord("topic", 0, **{**values, **needed})
 
 
-def write_record(record: PartitionRecord) -> dict[str, Any]:
+def write_record(record: records.PartitionRecord) -> dict[str, Any]:
     """The object of a record; without the field it has no directories."""
     values = {key: getattr(record, part.name) for key, part in PARTS.items()} | {
         "directories": record.directories or ()

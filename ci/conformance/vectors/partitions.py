@@ -38,6 +38,7 @@ from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import Maybe, absent, all_of, present
+from kraftcheck.model.partition import registration
 from kraftcheck.model.partition.change import (
     ReassignmentPlan,
     Target,
@@ -52,15 +53,6 @@ from kraftcheck.model.partition.change import (
     revert,
 )
 from kraftcheck.model.partition.election import BuildContext, elect
-from kraftcheck.model.partition.registration import (
-    DirectoryList,
-    DirectoryMismatch,
-    Partition,
-    PartitionChange,
-    election_was_clean,
-    merge,
-    no_change,
-)
 from kraftcheck.model.records.fields import Fields, FormError, choice, each, flag, integer, integers, text
 from kraftcheck.model.records.records import PartitionRecord, ids, loses_directories, partition_of, partition_record
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -90,7 +82,7 @@ def _context(vector: Vector) -> BuildContext:
     )
 
 
-def _target(p: Partition, when: Fields) -> Target:
+def _target(p: registration.Partition, when: Fields) -> Target:
     """The target of the vector; absent keys keep the state, empty lists are empty targets."""
     assigned = _set_directories(when)
 
@@ -130,13 +122,13 @@ def _build(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     }
 
 
-def _after(p: Partition, change: PartitionChange) -> dict[str, Any]:
+def _after(p: registration.Partition, change: registration.PartitionChange) -> dict[str, Any]:
     """The state after the change; it stays when nothing is written."""
     if change.is_noop():
         return write_partition(p)
     try:
-        return write_partition(merge(p, change))
-    except DirectoryMismatch as mismatch:
+        return write_partition(registration.merge(p, change))
+    except registration.DirectoryMismatch as mismatch:
         return {"error": str(mismatch)}
 
 
@@ -177,7 +169,7 @@ def _bump(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     context, target = _context(vector), _target(p, vector.when)
     triggers = vector.when.read("triggers", each(choice("replica_reassignment", "isr_shrink")))
     sets_isr = vector.when.read_or("change_isr", choice("target_isr"), None) is not None
-    change = no_change(p)
+    change = registration.no_change(p)
     for trigger in triggers:
         if trigger == "replica_reassignment":
             change = bump_on_removal(p, change, target.replicas, rules.partition)
@@ -194,9 +186,9 @@ def _noop(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 
 
 _NOBODY = IdList()
-_EMPTY_PARTITION = Partition(
+_EMPTY_PARTITION = registration.Partition(
     _NOBODY,
-    DirectoryList((), ()),
+    registration.DirectoryList((), ()),
     _NOBODY,
     _NOBODY,
     _NOBODY,
@@ -209,29 +201,29 @@ _EMPTY_PARTITION = Partition(
 )
 
 
-def state_after(vector: Vector, rules: RuleSet) -> Partition | None:
+def state_after(vector: Vector, rules: RuleSet) -> registration.Partition | None:
     """The state that a vector's change leads to, for vectors that continue it; None for other functions."""
     if vector.function != "build_change":
         return None
     p = vector.given.read("partition", read_partition)
-    return merge(p, build_change(p, _target(p, vector.when), _context(vector), rules.partition))
+    return registration.merge(p, build_change(p, _target(p, vector.when), _context(vector), rules.partition))
 
 
 def _clean(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     isr = vector.given.read("previous_isr", brokers)
-    return {"clean": election_was_clean(vector.when.read("new_leader", integer), isr)}
+    return {"clean": registration.election_was_clean(vector.when.read("new_leader", integer), isr)}
 
 
 def _merge(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     p = vector.given.read("partition", read_partition)
     change = vector.when.read("change", lambda value, where: read_change(p, value, where))
-    return {"after": write_partition(_checked(lambda: merge(p, change)))}
+    return {"after": write_partition(_checked(lambda: registration.merge(p, change)))}
 
 
-def _checked(build: Any) -> Partition:
+def _checked(build: Any) -> registration.Partition:
     try:
-        result: Partition = build()
-    except DirectoryMismatch:
+        result: registration.Partition = build()
+    except registration.DirectoryMismatch:
         raise KafkaError("ILLEGAL_ARGUMENT") from None
     return result
 
@@ -259,7 +251,7 @@ def _to_record(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     return {"record": write_record(record), "loses_directories": loses}
 
 
-def _stored(p: Partition, vector: Vector) -> tuple[PartitionRecord, bool]:
+def _stored(p: registration.Partition, vector: Vector) -> tuple[PartitionRecord, bool]:
     with_directories = vector.when.read("directory_assignment_supported", flag)
     elr = vector.when.read("elr_supported", flag)
     return partition_record(
@@ -317,7 +309,7 @@ def _directory_of(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     p = vector.given.read("partition", read_partition)
     try:
         return {"directory": directory_text(int(p.directories.of(vector.when.read("broker", integer))))}
-    except DirectoryMismatch:
+    except registration.DirectoryMismatch:
         raise KafkaError("ILLEGAL_ARGUMENT") from None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
+from kraftcheck.ci.conformance.vectors import forms
 from kraftcheck.ci.conformance.vectors.core import (
     MISSING,
     Compare,
@@ -22,18 +23,6 @@ from kraftcheck.ci.conformance.vectors.core import (
     compare_values,
     same_members,
     whole_value,
-)
-from kraftcheck.ci.conformance.vectors.forms import (
-    configuration,
-    directory,
-    directory_text,
-    elr_sorted,
-    read_partition,
-    register_record_of,
-    write_change,
-    write_partition,
-    write_registration,
-    write_usable,
 )
 from kraftcheck.ci.conformance.vectors.steps import StepResult, run_step
 from kraftcheck.model.controller.commits import replay_all
@@ -77,14 +66,14 @@ SWITCHES = {
 
 def start(given: Fields, rules: RuleSet) -> Controller:
     """The controller in the state that a scenario gives."""
-    configured = given.read("static_config", configuration) if given.has("static_config") else {}
+    configured = given.read("static_config", forms.configuration) if given.has("static_config") else {}
     static = {key: value for key, value in configured.items() if value is not None}
     settings = Settings(cluster_id=given.read_or("cluster_id", text, None), static=static)
     controller = Controller(features=_features(given.read("features", Fields.of)), settings=settings)
     records: list[LogRecord] = []
     for fields in given.read("brokers", each(Watched.of)) if given.has("brokers") else ():
         with all_read(fields, "unknown key {} of a registration", "op", "record_offset"):
-            records.append(register_record_of(fields, "id"))
+            records.append(forms.register_record_of(fields, "id"))
     return replay_all(controller, [*records, *_topics(given), *_configs(given)], rules)
 
 
@@ -106,7 +95,7 @@ def _topics(given: Fields) -> list[LogRecord]:
         for index in partitions.data:
             if not index.isdecimal():
                 raise FormError(f"{partitions.key(index)}: an index is wanted")
-            p = partitions.read(index, read_partition)
+            p = partitions.read(index, forms.read_partition)
             records.append(partition_record(p, f"given:{name}", int(index)))
     return records
 
@@ -116,7 +105,7 @@ def _configs(given: Fields) -> list[LogRecord]:
     return [
         ConfigRecord(TOPIC, name, key, value)
         for name in topics.data
-        for key, value in topics.read(name, configuration).items()
+        for key, value in topics.read(name, forms.configuration).items()
     ]
 
 
@@ -177,7 +166,7 @@ def _known(end: ScenarioEnd, query: Fields, holds: Callable[[Registration], Any]
 
 
 def _has_online_dir(end: ScenarioEnd, query: Fields) -> bool:
-    place = query.read("dir", directory)
+    place = query.read("dir", forms.directory)
     return _known(end, query, lambda known: known.has_online_dir(place, end.rules.partition))
 
 
@@ -191,7 +180,7 @@ def _id_differs(end: ScenarioEnd, query: Fields) -> bool:
 
 
 def _default_dir(end: ScenarioEnd, query: Fields) -> str:
-    return directory_text(directory_of_new_replica(end.controller, _broker(query), end.rules.partition))
+    return forms.directory_text(directory_of_new_replica(end.controller, _broker(query), end.rules.partition))
 
 
 QUERIES: Mapping[str, Query] = {
@@ -203,7 +192,7 @@ QUERIES: Mapping[str, Query] = {
     "some_leaderless": lambda end, q: bool(leaderless(end.controller)),
     "effective_min_isr": _min_isr,
     "fenced_brokers": lambda end, q: [b for b, known in end.controller.image.registrations.items() if known.fenced],
-    "usable_brokers": lambda end, q: [write_usable(b) for b in end.controller.usable_brokers()],
+    "usable_brokers": lambda end, q: [forms.write_usable(b) for b in end.controller.usable_brokers()],
     "default_dir": _default_dir,
     "has_online_dir": _has_online_dir,
     "is_unfenced": lambda end, q: _known(end, q, lambda known: not known.fenced),
@@ -251,7 +240,7 @@ def same_changes(expected: Any, actual: Any, vector: Vector) -> Compared:
 
     def same(expected_row: Row, actual_row: Row) -> Compared:
         fields = {key: value for key, value in expected_row.items() if key not in ("topic", "partition")}
-        changes = elr_sorted(fields.get("change")), elr_sorted(actual_row["change"])
+        changes = forms.elr_sorted(fields.get("change")), forms.elr_sorted(actual_row["change"])
         extra = [VectorDifference(f".{key}", value, MISSING) for key, value in fields.items() if key != "change"]
         return extra + below(".change", compare_values(*changes, "", partial=partial))
 
@@ -277,7 +266,7 @@ def compare_partitions(expected: Any, actual: Any, vector: Vector) -> Compared:
         if not isinstance(expected_row, dict) or not isinstance(actual_row, dict):
             return compare_values(expected_row, actual_row, "", partial=False)
         fields = {key: value for key, value in expected_row.items() if key not in _MATCHERS}
-        differences = compare_values(elr_sorted(fields), elr_sorted(actual_row), "", partial=True)
+        differences = compare_values(forms.elr_sorted(fields), forms.elr_sorted(actual_row), "", partial=True)
         for key in expected_row.keys() & _MATCHERS.keys():
             if not _MATCHERS[key](actual_row, expected_row[key]):
                 differences.append(VectorDifference(f".{key}", expected_row[key], actual_row))
@@ -371,7 +360,7 @@ def _run(vector: Vector, rules: RuleSet) -> dict[str, Any]:
         "creates_nothing": not any(isinstance(record, TopicRecord) for record in result.records),
         "partitions": _partitions(controller),
         "brokers": {
-            str(b): write_registration(registration) for b, registration in controller.image.registrations.items()
+            str(b): forms.write_registration(registration) for b, registration in controller.image.registrations.items()
         },
         "serialized_brokers": _serialized(controller),
         "queries": _answers(vector.then, ScenarioEnd(controller, end.first_ids, rules)),
@@ -413,7 +402,7 @@ def _changes(controller: Controller, records: tuple[LogRecord, ...]) -> list[dic
         {
             "topic": controller.topic(record.topic_id).name,
             "partition": record.partition_id,
-            "change": write_change(record.change),
+            "change": forms.write_change(record.change),
         }
         for record in records
         if isinstance(record, PartitionChangeRecord)
@@ -432,7 +421,7 @@ def _broker_changes(records: tuple[LogRecord, ...]) -> list[dict[str, Any]]:
             if record.in_controlled_shutdown:
                 fields["in_controlled_shutdown"] = True
             if record.log_dirs is not None:
-                fields["dirs"] = [directory_text(d) for d in record.log_dirs]
+                fields["dirs"] = [forms.directory_text(d) for d in record.log_dirs]
         else:
             continue
         changes.append({"broker": record.broker_id, **fields})
@@ -441,7 +430,7 @@ def _broker_changes(records: tuple[LogRecord, ...]) -> list[dict[str, Any]]:
 
 def _partitions(controller: Controller) -> dict[str, dict[str, Any]]:
     return {
-        f"{controller.topic(place.topic_id).name}-{place.index}": write_partition(place.partition)
+        f"{controller.topic(place.topic_id).name}-{place.index}": forms.write_partition(place.partition)
         for place in controller.places()
     }
 
@@ -455,7 +444,7 @@ def _serialized(controller: Controller) -> dict[str, dict[str, Any]]:
         )
         for broker, registration in controller.image.registrations.items()
     }
-    return {str(broker): write_registration(registration_of(record)) for broker, record in stored.items()}
+    return {str(broker): forms.write_registration(registration_of(record)) for broker, record in stored.items()}
 
 
 def _answers(then: Fields, end: ScenarioEnd) -> list[Any]:

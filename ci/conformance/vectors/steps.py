@@ -8,32 +8,10 @@ from typing import Any, TypeVar
 
 from attrs import asdict, evolve, frozen
 
+from kraftcheck.ci.conformance.vectors import forms
 from kraftcheck.ci.conformance.vectors.core import Unsupported, Watched, read_rows, read_step
-from kraftcheck.ci.conformance.vectors.forms import (
-    RECOVERY,
-    config_value,
-    configuration,
-    directories,
-    directory,
-    known_parts,
-    pair,
-    recovering,
-    register_record_of,
-)
+from kraftcheck.model.controller import brokers
 from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.brokers import (
-    HeartbeatRequest,
-    RegistrationContext,
-    RegistrationRequest,
-    directories_offline,
-    expire_session,
-    expired_heartbeat,
-    heartbeat,
-    register_broker,
-    register_controller,
-    unclean_shutdown,
-    unregister,
-)
 from kraftcheck.model.controller.commits import commit, replay_record
 from kraftcheck.model.controller.elections import PREFERRED, UNCLEAN, balance_leaders, elect_leaders, elect_unclean
 from kraftcheck.model.controller.errors import NONE
@@ -116,7 +94,7 @@ def epoch(controller: Controller, step: Fields) -> int:
 
 def _install(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     """The offset of the record only matters to who asks for it."""
-    record = register_record_of(step, "broker")
+    record = forms.register_record_of(step, "broker")
     controller = replay_record(controller, record, rules)
     offset = step.read_or("record_offset", long, None)
     if offset is not None:
@@ -149,31 +127,31 @@ def _check_epoch(controller: Controller, step: Fields, rules: RuleSet) -> StepRe
     return StepResult(controller, response={"error": NONE})
 
 
-def _heartbeat_request(controller: Controller, step: Fields) -> HeartbeatRequest:
+def _heartbeat_request(controller: Controller, step: Fields) -> brokers.HeartbeatRequest:
     wish = Wish(
         fence=step.read_or("want_fence", flag, False),
         shutdown=step.read_or("want_shutdown", flag, False),
         metadata_offset=step.read("metadata_offset", long),
     )
-    failed = step.read("offline_dirs", directories) if step.has("offline_dirs") else ()
-    return HeartbeatRequest(broker(step), epoch(controller, step), wish, failed)
+    failed = step.read("offline_dirs", forms.directories) if step.has("offline_dirs") else ()
+    return brokers.HeartbeatRequest(broker(step), epoch(controller, step), wish, failed)
 
 
 def _heartbeat(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     offset = step.read_or("registration_offset", long, None)
-    outcome = heartbeat(controller, _heartbeat_request(controller, step), rules, offset)
+    outcome = brokers.heartbeat(controller, _heartbeat_request(controller, step), rules, offset)
     return result_of(controller, outcome, rules, asdict)
 
 
 def _offline(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    failed = step.read("dirs", directories)
-    outcome = directories_offline(controller, broker(step), epoch(controller, step), failed, rules)
+    failed = step.read("dirs", forms.directories)
+    outcome = brokers.directories_offline(controller, broker(step), epoch(controller, step), failed, rules)
     return result_of(controller, outcome, rules)
 
 
 def _assign(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     def assignment(row: Watched) -> Assignment:
-        place = row.read("dir", directory), topic_id(controller, row.read("topic", text))
+        place = row.read("dir", forms.directory), topic_id(controller, row.read("topic", text))
         return Assignment(*place, row.read("partition", integer))
 
     assignments = read_rows(step, "assignments", assignment)
@@ -191,7 +169,7 @@ def topic_id(controller: Controller, name: str) -> str:
 def _set_config(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     scope = step.read("scope", choice(TOPIC, NODE, CLUSTER))
     name = step.read("name", text) if scope != CLUSTER or step.has("name") else ""
-    value = step.read("value", config_value) if step.has("value") else None
+    value = step.read("value", forms.config_value) if step.has("value") else None
     record = ConfigRecord(scope, "" if scope == CLUSTER else name, step.read("key", text), value)
     return result_of(controller, alter_config(controller, record, rules), rules)
 
@@ -204,7 +182,7 @@ def _check_assignment(controller: Controller, step: Fields, rules: RuleSet) -> S
 
 def _register_controller(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     record = RegisterControllerRecord(step.read("controller", integer), step.read_or("incarnation", text, ""))
-    return result_of(controller, register_controller(controller, record), rules)
+    return result_of(controller, brokers.register_controller(controller, record), rules)
 
 
 def _quota(step: Fields) -> bool:
@@ -218,7 +196,7 @@ def _create_topics(controller: Controller, step: Fields, rules: RuleSet) -> Step
             partitions=row.read_or("num_partitions", integer, UNSET),
             replication_factor=row.read_or("replication_factor", integer, UNSET),
             assignments=tuple(enumerate(row.read_or("assignments", each(integers), ()))),
-            config=row.read_or("config", configuration, {}),
+            config=row.read_or("config", forms.configuration, {}),
         )
 
     topics = read_rows(step, "topics", topic)
@@ -277,8 +255,8 @@ def _alter_partition(controller: Controller, step: Fields, rules: RuleSet) -> St
             partition=row.read("partition", integer),
             leader_epoch=row.read("leader_epoch", integer),
             partition_epoch=row.read("partition_epoch", integer),
-            new_isr=row.read("new_isr", each(pair(integer, long))),
-            recovering=row.read_or("leader_recovery_state", recovering, False),
+            new_isr=row.read("new_isr", each(forms.pair(integer, long))),
+            recovering=row.read_or("leader_recovery_state", forms.recovering, False),
         )
 
     proposals = read_rows(step, "partitions", proposal)
@@ -301,13 +279,13 @@ def _altered(topic: str, row: Altered) -> dict[str, Any]:
         "leader_epoch": row.state.leader_epoch,
         "isr": list(ids(row.state.isr)),
         "partition_epoch": row.state.partition_epoch,
-        "leader_recovery_state": RECOVERY[int(row.state.recovering)],
+        "leader_recovery_state": forms.RECOVERY[int(row.state.recovering)],
     }
 
 
 def _elect_leaders(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     kind = {"PREFERRED": PREFERRED, "UNCLEAN": UNCLEAN}.get(step.read("type", text), -1)
-    partitions = step.read_or("partitions", each(pair(text, integer)), None)
+    partitions = step.read_or("partitions", each(forms.pair(text, integer)), None)
     outcome = elect_leaders(controller, kind, partitions, rules)
     return result_of(controller, outcome, rules, _writer(topic="topic", partition="partition", error="error"))
 
@@ -325,18 +303,18 @@ def _reassign(controller: Controller, step: Fields, rules: RuleSet) -> StepResul
 def _register_broker(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     finalized = step.read_or("finalized_features", Fields.of, Fields({}))
     keys = ("listeners", "features", "rack", "dirs", "is_migrating_zk_broker")
-    parts = {"incarnation": step.read("incarnation", text), **known_parts(step, *keys)}
+    parts = {"incarnation": step.read("incarnation", text), **forms.known_parts(step, *keys)}
     if parts["incarnation"] == "*":
         parts["incarnation"] = f"fresh:{controller.image.next_offset}"
-    request = RegistrationRequest(
+    request = brokers.RegistrationRequest(
         step.read_or("cluster_id", text, None), broker(step),
         previous_epoch=step.read_or("previous_broker_epoch", long, None), **parts,
     )  # fmt: skip
-    context = RegistrationContext(
+    context = brokers.RegistrationContext(
         finalized={name: finalized.read(name, integer) for name in finalized.data},
         new_epoch=step.read_or("new_broker_epoch", long, None),
     )
-    outcome = register_broker(controller, request, context, rules)
+    outcome = brokers.register_broker(controller, request, context, rules)
     return result_of(controller, outcome, rules, lambda epoch: {"broker_epoch": epoch})
 
 
@@ -357,12 +335,12 @@ STEPS: Mapping[str, Step] = {
     "check_broker_epoch": _check_epoch,
     "heartbeat": _heartbeat,
     "heartbeat_processed_too_late": lambda c, step, rules: result_of(
-        c, expired_heartbeat(c, _heartbeat_request(c, step), rules), rules
+        c, brokers.expired_heartbeat(c, _heartbeat_request(c, step), rules), rules
     ),
     "advance_time": lambda c, step, _: StepResult(evolve(c, soft=c.soft.after(step.read("ms", long)))),
-    "expire_session": lambda c, step, rules: result_of(c, expire_session(c, broker(step), rules), rules),
-    "unregister_broker": lambda c, step, rules: result_of(c, unregister(c, broker(step), rules), rules),
-    "unclean_shutdown": lambda c, step, rules: result_of(c, unclean_shutdown(c, broker(step), rules), rules),
+    "expire_session": lambda c, step, rules: result_of(c, brokers.expire_session(c, broker(step), rules), rules),
+    "unregister_broker": lambda c, step, rules: result_of(c, brokers.unregister(c, broker(step), rules), rules),
+    "unclean_shutdown": lambda c, step, rules: result_of(c, brokers.unclean_shutdown(c, broker(step), rules), rules),
     "directories_offline": _offline,
     "assign_replicas_to_dirs": _assign,
     "set_config": _set_config,

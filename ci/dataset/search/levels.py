@@ -10,20 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
+from kraftcheck.ci.dataset.store import levelfiles
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.levelfiles import (
-    NO_PARENT,
-    BucketRange,
-    DamagedLevelError,
-    Groups,
-    LevelFile,
-    LevelJob,
-    RowGroup,
-    check_group,
-    cuts,
-    read_columns,
-    row_groups,
-)
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit, PlacedOccurrence, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.solvers.blocks.expansion import Descent
@@ -50,8 +38,8 @@ TARGET_VISITED = 1 << 23  # visited states that one task of the second stage rea
 class JobResult:
     """The result of the job of a level: never states, only the content of each file."""
 
-    files: tuple[LevelFile, ...]
-    groups: Groups
+    files: tuple[levelfiles.LevelFile, ...]
+    groups: levelfiles.Groups
     # the frames of its expansions, one row a task; ids in claims are of the level before
     frames: npt.NDArray[np.int64] = field(eq=False)
     expanded: int  # states that they expanded
@@ -78,17 +66,17 @@ class LevelRunner(Protocol):
     def cores(self) -> int:
         """Tasks that run at the same time."""
 
-    def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
+    def run(self, level: levelfiles.LevelJob, stop: threading.Event) -> JobResult | None:
         """Run the job of a level; None when it was stopped; raises UnfinishedLevelError when a limit cut it."""
 
 
-def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit]) -> LevelJob:
+def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit]) -> levelfiles.LevelJob:
     """The job that expands the last committed level; the number of tasks follows from sizes and cores alone."""
     last, cores = commits[-1], runner.cores
     visited = sum(level.rows for level in commits)
     split_rows, targets = task_sizes(last.rows, visited, cores)
     bits = bucket_bits(last.groups.bits, targets, runner.most_bits)
-    return LevelJob(
+    return levelfiles.LevelJob(
         last.depth + 1, folder=str(log.folder(last.depth + 1)), frontier=str(log.folder(last.depth)),
         splits=splits(last.groups, split_rows), visited=tuple(log.stored(level) for level in commits),
         targets=min(1 << bits, targets), bits=bits, cores=cores, sight=None if log.lease is None else log.lease.sight(),
@@ -110,9 +98,9 @@ def task_sizes(rows: int, visited: int, cores: int) -> tuple[int, int]:
     return split_rows, 1 if small else -(-int(tasks + 1) // cores) * cores
 
 
-def splits(groups: Groups, max_rows: int) -> tuple[Groups, ...]:
+def splits(groups: levelfiles.Groups, max_rows: int) -> tuple[levelfiles.Groups, ...]:
     """Groups in order, neighbours together up to about `max_rows` rows."""
-    return tuple(groups[first:last] for first, last in cuts(groups.table["rows"], max_rows)) or (groups,)
+    return tuple(groups[first:last] for first, last in levelfiles.cuts(groups.table["rows"], max_rows)) or (groups,)
 
 
 def least(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
@@ -145,30 +133,32 @@ class CommittedOrigins:
         """The row of a place: of its file one row group is read; raises DamagedLevelError where it has none."""
         depth, identity = at.depth, at.id
         if not (0 <= depth < len(self.commits) and 0 <= identity < 1 << PLACE_BITS):
-            raise DamagedLevelError(f"{self.log.out}: no level {depth} has a state {identity}")
+            raise levelfiles.DamagedLevelError(f"{self.log.out}: no level {depth} has a state {identity}")
         bucket, number = identity >> ROW_BITS, identity & (1 << ROW_BITS) - 1
         groups = self.commits[depth].groups
-        for group in groups.within(BucketRange(bucket, bucket + 1, groups.bits)):
+        for group in groups.within(levelfiles.BucketRange(bucket, bucket + 1, groups.bits)):
             if number < group.rows:
                 file = self.log.folder(depth) / group.file
                 values = self._values(file, group, number)
                 if values["id"] != identity:
-                    raise DamagedLevelError(f"{file}: row {number} of bucket {bucket} is another state's")
-                if (values["parent"] == NO_PARENT) != (depth == 0):
-                    raise DamagedLevelError(f"{file}: row {number} of bucket {bucket} has no parent one level before")
+                    raise levelfiles.DamagedLevelError(f"{file}: row {number} of bucket {bucket} is another state's")
+                if (values["parent"] == levelfiles.NO_PARENT) != (depth == 0):
+                    raise levelfiles.DamagedLevelError(
+                        f"{file}: row {number} of bucket {bucket} has no parent one level before"
+                    )
                 state = tuple(values[f"w{i}"] & (1 << 64) - 1 for i in range(self.words))
                 return LevelRow(values["parent"], values["action"], state)
-        raise DamagedLevelError(f"{self.log.manifest(depth)}: no row {number} in bucket {bucket}")
+        raise levelfiles.DamagedLevelError(f"{self.log.manifest(depth)}: no row {number} in bucket {bucket}")
 
-    def _values(self, file: AnyPath, group: RowGroup, number: int) -> dict[str, int]:
+    def _values(self, file: AnyPath, group: levelfiles.RowGroup, number: int) -> dict[str, int]:
         """The numbers of a row of a group."""
         names = ["id", "parent", "action", *(f"w{i}" for i in range(self.words))]
-        with row_groups(file) as source:
-            check_group(file, source, group.group, group.first + group.rows)
-            table = read_columns(file, source, [group.group], names).slice(group.first + number, 1)
+        with levelfiles.row_groups(file) as source:
+            levelfiles.check_group(file, source, group.group, group.first + group.rows)
+            table = levelfiles.read_columns(file, source, [group.group], names).slice(group.first + number, 1)
         values: dict[str, int] = table.to_pylist()[0]
         if not all(isinstance(value, int) for value in values.values()):
-            raise DamagedLevelError(f"{file}: row {number} of a bucket has no numbers")
+            raise levelfiles.DamagedLevelError(f"{file}: row {number} of a bucket has no numbers")
         return values
 
     def run_to(self, at: StatePlace) -> PackedRun:
@@ -176,7 +166,7 @@ class CommittedOrigins:
         instances = []
         row = self.row(at)
         end = row.state
-        while row.parent != NO_PARENT:
+        while row.parent != levelfiles.NO_PARENT:
             instances.append(row.action)
             at = StatePlace(at.depth - 1, row.parent)
             row = self.row(at)

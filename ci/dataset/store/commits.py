@@ -31,28 +31,9 @@ import click
 from attrs import field, frozen
 
 from kraftcheck.ci.dataset.documents import FORMAT, DecodingTable, RunDocument
+from kraftcheck.ci.dataset.store import manifests, objects
 from kraftcheck.ci.dataset.store.levelfiles import Sight, StoredLevel, names, owner_of
-from kraftcheck.ci.dataset.store.manifests import (
-    Commit,
-    check,
-    check_sizes,
-    content,
-    parse,
-    read_sealed,
-    reason,
-    seal_of,
-    write_sealed,
-)
-from kraftcheck.ci.dataset.store.objects import (
-    AnyPath,
-    ObjectPath,
-    PresentError,
-    absolute,
-    by_name,
-    durable,
-    refuse_links,
-    remove_unnamed,
-)
+from kraftcheck.ci.dataset.store.manifests import check
 from kraftcheck.ci.dataset.values import shown
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import check_local
@@ -69,7 +50,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 class Lease:
     """A lease that this driver took."""
 
-    path: AnyPath
+    path: objects.AnyPath
     token: str  # drawn when it was taken; nobody else's
 
     def holds(self) -> bool:
@@ -82,18 +63,18 @@ class Lease:
             raise Refusal(f"{self.path} is gone or another driver's: this driver stops; what it committed stays")
 
     def sight(self) -> Sight:
-        """The view that a task of this driver has to have."""
-        return str(absolute(self.path)), self.token
+        """What a task of this driver has to see."""
+        return str(objects.absolute(self.path)), self.token
 
 
 @contextlib.contextmanager
-def lease_on(folder: AnyPath) -> Iterator[Lease]:
+def lease_on(folder: objects.AnyPath) -> Iterator[Lease]:
     """Take the lease on a folder, and release it at the end; raises Refusal when another driver has or left it."""
-    if isinstance(folder, ObjectPath):
+    if isinstance(folder, objects.ObjectPath):
         with _lease_of_objects(folder) as lease:
             yield lease
         return
-    refuse_links(folder)
+    objects.refuse_links(folder)
     path = folder / NAME
     handle = _open_locked(path)
     try:
@@ -124,7 +105,7 @@ MISSED = 6  # so many beats without a new version, and a driver that is not seen
 
 
 @contextlib.contextmanager
-def _lease_of_objects(folder: ObjectPath) -> Iterator[Lease]:
+def _lease_of_objects(folder: objects.ObjectPath) -> Iterator[Lease]:
     """The lease of a store: an object that is made if it is absent, and given back by an empty owner.
 
     It has no lock that dies with its driver. A driver of this machine that is not among its processes any more is
@@ -145,19 +126,19 @@ def _lease_of_objects(folder: ObjectPath) -> Iterator[Lease]:
     document = _document(token)
     try:
         version = path.put_new(document) if version is None else path.put_instead(document, version)
-    except PresentError as error:
+    except objects.PresentError as error:
         raise Refusal(f"{folder} is in use by another driver, which came first; choose another --out") from error
     held = [version]
     try:
         with _beating(path, token, held) if path.replaces_at_once else contextlib.nullcontext():
             yield Lease(path, token)
     finally:
-        with contextlib.suppress(PresentError, OSError):
+        with contextlib.suppress(objects.PresentError, OSError):
             path.put_instead(b"{}", held[0])
 
 
 @contextlib.contextmanager
-def _beating(path: ObjectPath, token: str, held: list[Any]) -> Iterator[None]:
+def _beating(path: objects.ObjectPath, token: str, held: list[Any]) -> Iterator[None]:
     """Have the lease written anew meanwhile; `held` is its version."""
     ends = threading.Event()
     beats = threading.Thread(target=_beat, args=(path, token, held, ends), daemon=True)
@@ -169,14 +150,14 @@ def _beating(path: ObjectPath, token: str, held: list[Any]) -> Iterator[None]:
         beats.join()
 
 
-def _beat(path: ObjectPath, token: str, held: list[Any], ends: threading.Event) -> None:
+def _beat(path: objects.ObjectPath, token: str, held: list[Any], ends: threading.Event) -> None:
     """Write the lease anew from time to time, as long as it is this driver's."""
     beats = 0
     while not ends.wait(BEAT_SECONDS):
         beats += 1
         try:
             held[0] = path.put_instead(_document(token, beats), held[0])
-        except PresentError:
+        except objects.PresentError:
             try:
                 data, held[0] = path.read_version()  # an answer may have been lost
             except OSError:
@@ -187,7 +168,7 @@ def _beat(path: ObjectPath, token: str, held: list[Any], ends: threading.Event) 
             continue  # each commit asks the store too, and fails where it does not answer
 
 
-def _await_beats(path: ObjectPath, owner: dict[str, Any], version: Any) -> None:
+def _await_beats(path: objects.ObjectPath, owner: dict[str, Any], version: Any) -> None:
     """Wait for a sign of life of a driver that is not seen from here; raises Refusal where it may live."""
     if _is_seen(owner) or not path.replaces_at_once:
         mend = f"wait until it ends, or choose another --out; if it has ended, remove {path}, then go on"
@@ -204,7 +185,7 @@ def _await_beats(path: ObjectPath, owner: dict[str, Any], version: Any) -> None:
             raise Refusal(f"{path.parent} is {_owner_text(owner)}; wait until it ends, or choose another --out")
 
 
-def check_conditions(path: ObjectPath) -> None:
+def check_conditions(path: objects.ObjectPath) -> None:
     """Refuse a store that heeds no conditions, where drivers cannot exclude each other: each is broken once."""
     probe = path.parent / f"{path.name}.{uuid.uuid4().hex}"
     try:
@@ -226,7 +207,7 @@ def check_conditions(path: ObjectPath) -> None:
 def _is_refused(attempt: Callable[[], Any]) -> bool:
     try:
         attempt()
-    except PresentError:
+    except objects.PresentError:
         return True
     return False
 
@@ -343,19 +324,21 @@ def identity(chosen: Subject, traced: Program, bucket_bits: int) -> dict[str, An
 class CommitLog:
     """The log in a folder."""
 
-    out: AnyPath = field(converter=absolute)  # the run's folder; absolute, as workers have working folders of their own
+    out: objects.AnyPath = field(
+        converter=objects.absolute
+    )  # the run's folder; absolute, as workers have working folders of their own
     lease: Lease | None = None  # this driver's lease on it; None: it is only read
 
     @property
-    def run_file(self) -> AnyPath:
+    def run_file(self) -> objects.AnyPath:
         """Where the identity is."""
         return self.out / "run.json"
 
-    def folder(self, depth: int) -> AnyPath:
+    def folder(self, depth: int) -> objects.AnyPath:
         """Where the files of a level are: named as a partition, so that readers of Parquet skip the others."""
         return self.out / "levels" / f"depth={depth}"
 
-    def manifest(self, depth: int) -> AnyPath:
+    def manifest(self, depth: int) -> objects.AnyPath:
         """Where the manifest of a level is; readers of Parquet skip names that begin so."""
         return self.out / "levels" / f"_{depth:05}.json"
 
@@ -370,8 +353,8 @@ class CommitLog:
         levels.mkdir(exist_ok=True)
         if any(levels.iterdir()):
             raise Refusal(f"{self.run_file} is missing although {levels} is not empty; restore it, or remove {levels}")
-        durable(self.out)
-        write_sealed(self.run_file, RunDocument.written(of, uuid.uuid4().hex, table))
+        objects.durable(self.out)
+        manifests.write_sealed(self.run_file, RunDocument.written(of, uuid.uuid4().hex, table))
 
     def read_run(self) -> RunDocument:
         """The identity and the decoding table; raises Refusal for no run, another format, or what was changed."""
@@ -379,14 +362,14 @@ class CommitLog:
 
     def _read_run(self) -> tuple[RunDocument, str]:
         """The content of run.json, and its digest."""
-        if not isinstance(self.out, ObjectPath):
+        if not isinstance(self.out, objects.ObjectPath):
             check_local(self.out)
         if not self.exists():
             raise Refusal(
                 f"{self.out} holds no exploration; run `kraftcheck explore SYSTEM --engine spark --out` first"
             )
         mend = "restore it, or explore again into another --out"
-        return read_sealed(self.run_file, mend, RunDocument.of, self._check_format)
+        return manifests.read_sealed(self.run_file, mend, RunDocument.of, self._check_format)
 
     def _check_format(self, document: Any) -> None:
         version = document.get("identity") if isinstance(document, dict) else None
@@ -410,35 +393,35 @@ class CommitLog:
         if table is not None and run.table != table:
             raise Refusal(f"{self.run_file}: it decodes other states than the system's; explore into another --out")
 
-    def commits(self) -> list[Commit]:
+    def commits(self) -> list[manifests.Commit]:
         """The levels from depth 0, each checked against the one before and file sizes; raises Refusal with the mend."""
-        levels: list[Commit] = []
+        levels: list[manifests.Commit] = []
         for level in self._read_levels():
             levels.append(level)
             try:
-                check_sizes(level, self.folder(level.depth))
+                manifests.check_sizes(level, self.folder(level.depth))
             except (ValueError, OSError) as error:
-                raise Refusal(f"{self.manifest(level.depth)}: {reason(error)}; {REPAIR}") from error
+                raise Refusal(f"{self.manifest(level.depth)}: {manifests.reason(error)}; {REPAIR}") from error
         return levels
 
-    def undamaged_manifests(self) -> tuple[list[Commit], int | None]:
+    def undamaged_manifests(self) -> tuple[list[manifests.Commit], int | None]:
         """The levels up to the first changed manifest, and its depth; no files are looked at; raises for run.json."""
         self.read_run()
-        levels: list[Commit] = []
+        levels: list[manifests.Commit] = []
         try:
             levels.extend(self._read_levels())
         except Refusal:
             return levels, len(levels)
         return levels, None
 
-    def _read_levels(self) -> Iterator[Commit]:
+    def _read_levels(self) -> Iterator[manifests.Commit]:
         """The levels as their manifests say, each checked against the one before."""
-        levels: list[Commit] = []
+        levels: list[manifests.Commit] = []
         seal = self._read_run()[1]
         while self._follows(len(levels)):
             place = self.manifest(len(levels))
             mend = f"restore it, or give up this level and every later one: {REPAIR.partition(', or ')[2]}"
-            (level, previous), digest = read_sealed(place, mend, parse)
+            (level, previous), digest = manifests.read_sealed(place, mend, manifests.parse)
             if previous != seal:
                 raise Refusal(f"{place}: it does not follow what is before it, or is another run's; {mend}")
             seal = digest
@@ -446,7 +429,7 @@ class CommitLog:
             try:
                 check(levels, self.folder(len(levels) - 1))
             except (ValueError, OSError) as error:
-                raise Refusal(f"{place}: {reason(error)}; {mend}") from error
+                raise Refusal(f"{place}: {manifests.reason(error)}; {mend}") from error
             yield levels[-1]
 
     def _follows(self, depth: int) -> bool:
@@ -460,29 +443,29 @@ class CommitLog:
             )
         return place.exists()
 
-    def commit(self, level: Commit) -> None:
+    def commit(self, level: manifests.Commit) -> None:
         """Make a level count, at once or not at all; raises Refusal for a lost lease, a level changed, no room."""
         self.check_lease()
-        document = content(level)
+        document = manifests.content(level)
         before = self.manifest(level.depth - 1)
         mend = "explore again into another --out"
-        document["previous"] = seal_of(before, mend) if level.depth else self._read_run()[1]
+        document["previous"] = manifests.seal_of(before, mend) if level.depth else self._read_run()[1]
         if level.files:
-            durable(self.folder(level.depth))
-        durable(self.manifest(0).parent)
-        write_sealed(self.manifest(level.depth), document, self.check_lease)
+            objects.durable(self.folder(level.depth))
+        objects.durable(self.manifest(0).parent)
+        manifests.write_sealed(self.manifest(level.depth), document, self.check_lease)
 
     def forget(self, depth: int) -> None:
         """Give up a level and every later one: the last manifest goes first, so that what is left is a run."""
         self.check_lease()
-        for place in reversed(by_name(self.manifest(0).parent.glob("*.json"))):
+        for place in reversed(objects.by_name(self.manifest(0).parent.glob("*.json"))):
             if place.name >= self.manifest(depth).name:
                 place.unlink()
-        durable(self.manifest(0).parent)
+        objects.durable(self.manifest(0).parent)
 
     def seal(self, depth: int) -> str:
         """The digest of a level's manifest, and so of every level up to it; raises Refusal for a changed one."""
-        return seal_of(self.manifest(depth), REPAIR)
+        return manifests.seal_of(self.manifest(depth), REPAIR)
 
     def check_lease(self) -> None:
         """Refuse to write here without being the driver; raises Refusal when the lease is lost."""
@@ -490,15 +473,15 @@ class CommitLog:
             raise RuntimeError(f"{self.out} is written without a lease")
         self.lease.check()
 
-    def stored(self, level: Commit) -> StoredLevel:
+    def stored(self, level: manifests.Commit) -> StoredLevel:
         """A level as workers see it."""
         return StoredLevel(str(self.folder(level.depth)), level.groups)
 
-    def sweep(self, commits: Sequence[Commit]) -> None:
+    def sweep(self, commits: Sequence[manifests.Commit]) -> None:
         """Remove files and folders of levels that no manifest names, and documents that were not renamed."""
         self.check_lease()
         named = {self.folder(level.depth) / file.name for level in commits for file in level.files}
-        remove_unnamed(self.out / "levels", named)
+        objects.remove_unnamed(self.out / "levels", named)
 
 
 def _difference(before: Any, now: Any) -> tuple[str, str]:

@@ -15,17 +15,8 @@ from kraftcheck.ci.systems.lookup import words_of
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.model.language.system import UNNAMED, Legend
 from kraftcheck.solvers.audit.comparison import NativeEngine
-from kraftcheck.solvers.drawings.drawing import (
-    Drawing,
-    DrawnCycle,
-    OtherRules,
-    StateColumn,
-    columns,
-    legend_of,
-    nearest_initial,
-    set_beside,
-    with_strip,
-)
+from kraftcheck.solvers.drawings import drawing
+from kraftcheck.solvers.drawings.drawing import columns
 from kraftcheck.solvers.drawings.svg import STYLE, folded, svg
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
@@ -51,11 +42,11 @@ class Paths:
     lanes: tuple[str, ...] = field(init=False)
     _lock: threading.RLock = field(factory=threading.RLock)
     _sessions: dict[Walked, Session] = field(factory=dict)
-    _columns: dict[Walked, StateColumn] = field(factory=dict)
+    _columns: dict[Walked, drawing.StateColumn] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         """Read the legend once."""
-        self.legend = legend_of(self.traced)
+        self.legend = drawing.legend_of(self.traced)
         self.lanes = self.legend.lanes(self.traced.setting.bounds)
 
     def sessions(self, start: int, instances: Sequence[int]) -> tuple[Session, ...]:
@@ -84,12 +75,12 @@ class Paths:
         start, instances = place
         return before[-1].take(instances[-1]) if instances else Session.begin(self.traced, start)
 
-    def columns(self, sessions: Sequence[Session]) -> tuple[StateColumn, ...]:
+    def columns(self, sessions: Sequence[Session]) -> tuple[drawing.StateColumn, ...]:
         """The columns of a path as they are drawn, with every property that fails."""
         with self._lock:
             return tuple(self._column(session, number) for number, session in enumerate(sessions))
 
-    def _column(self, session: Session, number: int) -> StateColumn:
+    def _column(self, session: Session, number: int) -> drawing.StateColumn:
         place = (session.start, session.instances)
         column = self._columns.get(place)
         if column is None:
@@ -102,7 +93,7 @@ class Paths:
 
     def follow(self, first: Any, steps: Sequence[TraceStep]) -> tuple[tuple[Session, ...], str]:
         """The same actions here, from the initial state most like the first one; and as `walk` why they stop."""
-        start = self.traced.initial.index(self.traced.layout.pack(nearest_initial(first, self.traced)))
+        start = self.traced.initial.index(self.traced.layout.pack(drawing.nearest_initial(first, self.traced)))
         instances = list[int]()
         for step in steps:
             instance = self._instance(step.action, step.arguments)
@@ -222,8 +213,8 @@ def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, othe
     drawn = _drawing(subjects, sessions)
     if other is not None:
         followed, stopped = other.paths.follow(last.initial, last.steps)
-        beside = OtherRules(other.chosen.rules or "", other.paths.columns(followed), stopped=stopped)
-        drawn = set_beside(drawn, beside)
+        beside = drawing.OtherRules(other.chosen.rules or "", other.paths.columns(followed), stopped=stopped)
+        drawn = drawing.set_beside(drawn, beside)
     column, shut = drawn.columns[at], folded(drawn, at)
     return {
         "start": last.start,
@@ -245,22 +236,22 @@ def path_document(subjects: Subjects, sessions: Sequence[Session], at: int, othe
     }
 
 
-def _drawing(subjects: Subjects, sessions: Sequence[Session]) -> Drawing:
+def _drawing(subjects: Subjects, sessions: Sequence[Session]) -> drawing.Drawing:
     """The path as it is drawn, with every property that fails at each step."""
     paths, strip = subjects.paths, tuple(subjects.paths.legend.strip)
     title, drawn = subjects.chosen.title(), paths.columns(sessions)
-    path = Drawing(title, "path", "", paths.lanes, strip, drawn, cycle=_cycle(sessions))
-    return path if strip else with_strip(path)
+    path = drawing.Drawing(title, "path", "", paths.lanes, strip, drawn, cycle=_cycle(sessions))
+    return path if strip else drawing.with_strip(path)
 
 
-def _cycle(sessions: Sequence[Session]) -> DrawnCycle | None:
+def _cycle(sessions: Sequence[Session]) -> drawing.DrawnCycle | None:
     """The cycle that a path may go round for ever: its last state is an earlier one. Nothing is said of fairness."""
     last = len(sessions) - 1
     again = next((n for n in range(last) if sessions[n].state == sessions[last].state), None)
-    return None if again is None else DrawnCycle(again, f"perhaps for ever: {repeated_text(again, last)}")
+    return None if again is None else drawing.DrawnCycle(again, f"perhaps for ever: {repeated_text(again, last)}")
 
 
-def _column(column: StateColumn, session: Session) -> dict[str, Any]:
+def _column(column: drawing.StateColumn, session: Session) -> dict[str, Any]:
     return {
         "number": column.number,
         "action": column.action,
@@ -269,7 +260,7 @@ def _column(column: StateColumn, session: Session) -> dict[str, Any]:
     }
 
 
-def _state(column: StateColumn, other: OtherRules | None) -> list[dict[str, Any]]:
+def _state(column: drawing.StateColumn, other: drawing.OtherRules | None) -> list[dict[str, Any]]:
     """The fields: the value, the one before where the step changed it, that under the other rules where it differs."""
     before = {change.name: change.before for change in column.changes}
     beside: Mapping[str, str] = {}
@@ -285,7 +276,7 @@ def _differing(other: str | None, value: str) -> str | None:
     return None if other == value else other
 
 
-def _other(other: OtherRules, at: int) -> dict[str, Any]:
+def _other(other: drawing.OtherRules, at: int) -> dict[str, Any]:
     return {"rules": other.rules, "divergence": other.divergence, "text": other.texts[at]}
 
 

@@ -50,6 +50,7 @@ from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne, IdList
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import Maybe, all_of, choose, negate, word
+from kraftcheck.model.partition import registration
 from kraftcheck.model.partition.change import (
     Target,
     build_change,
@@ -60,15 +61,6 @@ from kraftcheck.model.partition.change import (
     revert,
 )
 from kraftcheck.model.partition.election import BuildContext
-from kraftcheck.model.partition.registration import (
-    MIGRATING,
-    Directories,
-    DirectoryList,
-    DirectoryMismatch,
-    Partition,
-    PartitionChange,
-    merge,
-)
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Ids, Registration, changed
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.machine_code.compile import RowFunction
@@ -100,7 +92,7 @@ class SlotDirectories:
         ids = tuple(choose(slot == VACANT, VACANT, directory_of(slot)) for slot in replicas.slots)
         return SlotDirectories(replicas, ids)
 
-    def same(self, other: Directories) -> Truth:
+    def same(self, other: registration.Directories) -> Truth:
         """Equality of the lists of ids, as records compare them."""
         if not isinstance(other, SlotDirectories):
             raise TypeError(f"slots of directories are compared with {other!r}")
@@ -174,7 +166,7 @@ def _change_roots(
     p = _partition(asked)
     change = build_change(p, _target(asked), _context(asked, preferred, True), rules.partition)
     noop = change.is_noop()
-    after = choose(noop, p, merge(p, change, rules.partition))
+    after = choose(noop, p, registration.merge(p, change, rules.partition))
     return [word(negate(noop)), *record_columns(change, leaves, _ABSENT), *_after(after, leaves)]
 
 
@@ -269,7 +261,7 @@ def _slots(members: Any) -> Sequence[Word]:
     return members.ids if isinstance(members, SlotDirectories) else members.slots
 
 
-def _after(p: Partition, leaves: Callable[[str, Any], Sequence[Word]]) -> list[Word]:
+def _after(p: registration.Partition, leaves: Callable[[str, Any], Sequence[Word]]) -> list[Word]:
     """The columns of a partition after the record."""
     fields = [leaf for name in RECORD_FIELDS for leaf in leaves(name, getattr(p, name))]
     return [p.leader, p.leader_epoch, p.partition_epoch, word(p.recovering), *fields]
@@ -315,10 +307,10 @@ class _Ints:
         places = value if isinstance(value, list) else [] if value == NO_LAST_KNOWN else [value]
         return IdList(tuple(self._ids[place] for place in places))
 
-    def directories(self) -> DirectoryList:
+    def directories(self) -> registration.DirectoryList:
         replicas = self._values["replicas"]
-        own = tuple(place + OWN_DIRECTORY if self._values["placed"] else MIGRATING for place in replicas)
-        return DirectoryList(self.listed("replicas").ids, own)
+        own = tuple(place + OWN_DIRECTORY if self._values["placed"] else registration.MIGRATING for place in replicas)
+        return registration.DirectoryList(self.listed("replicas").ids, own)
 
     def default_directory(self, broker: Word) -> int:
         return self._places[int(broker)] + DEFAULT_DIRECTORY
@@ -337,9 +329,9 @@ class _Ints:
         return pad(places, self._width)
 
 
-def _partition(asked: _Symbols | _Ints) -> Partition:
+def _partition(asked: _Symbols | _Ints) -> registration.Partition:
     """The partition before the event."""
-    return Partition(
+    return registration.Partition(
         replicas=asked.listed("replicas"), directories=asked.directories(), isr=asked.listed("isr"),
         elr=asked.listed("elr"), last_known_elr=asked.last_known(), removing=asked.set("removing"),
         adding=asked.set("adding"), leader=asked.broker("leader"), recovering=asked.truth("recovering"),
@@ -392,17 +384,17 @@ def _merged(case: dict[str, Any], slots: int, rules: RuleSet) -> list[Any]:
     """`merge`, see `MERGE_INPUTS` and `MERGE_OUTPUTS`; on Kafka's ordered lists of ints."""
     asked = _Ints.plain(case, slots)
     try:
-        p = merge(_partition(asked), _change(asked, case), rules.partition)
-    except DirectoryMismatch:
+        p = registration.merge(_partition(asked), _change(asked, case), rules.partition)
+    except registration.DirectoryMismatch:
         return [THROWN, *[0] * (Columns.of(MERGE_OUTPUTS, slots).width - 1)]
-    if not isinstance(p.directories, DirectoryList):
+    if not isinstance(p.directories, registration.DirectoryList):
         raise TypeError(f"directories in an order of their own: {p.directories!r}")
     return [RECORD, *_after(p, asked.leaves)]
 
 
-def _change(asked: _Ints, case: dict[str, Any]) -> PartitionChange:
+def _change(asked: _Ints, case: dict[str, Any]) -> registration.PartitionChange:
     """The record of a question about a merge."""
-    directories: Directories = DirectoryList((), tuple(case["record.directories"]))
+    directories: registration.Directories = registration.DirectoryList((), tuple(case["record.directories"]))
     fields: dict[str, Any] = {
         **{name: asked.listed(f"record.{name}") for name in ("replicas", "isr", "elr")}, "directories": directories,
         "last_known": asked.last_known("record.last_known"),
@@ -410,7 +402,7 @@ def _change(asked: _Ints, case: dict[str, Any]) -> PartitionChange:
     }  # fmt: skip
     parts = {name: Maybe(bool(case[f"record.{name}?"]), value) for name, value in fields.items()}
     leader, recovery = case["record.leader"], case["record.recovery"]
-    return PartitionChange(
+    return registration.PartitionChange(
         last_known_elr=parts.pop("last_known"), leader=Maybe(leader != KEEP_LEADER, leader),
         recovering=Maybe(recovery != KEEP_RECOVERY, recovery == 1), **parts,
     )  # fmt: skip

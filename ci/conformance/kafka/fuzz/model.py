@@ -9,22 +9,11 @@ from typing import Any
 
 from attrs import define, evolve, field, fields, frozen
 
+from kraftcheck.model.controller import state
 from kraftcheck.model.controller.brokers import taken_over
 from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.controller.errors import RequestError, Resignation
 from kraftcheck.model.controller.partitions import imbalanced, leaderless
-from kraftcheck.model.controller.state import (
-    DEFAULTS,
-    MIN_ISR,
-    ClearElrRecord,
-    ConfigRecord,
-    Configs,
-    Controller,
-    Features,
-    LogRecord,
-    Outcome,
-    Settings,
-)
 from kraftcheck.model.partition.registration import DirectoryMismatch, Partition, PartitionChange
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
@@ -42,7 +31,7 @@ from kraftcheck.model.rules.ruleset import RuleSet, parse
 TopicNumbers = Mapping[str, int]  # the number of each topic id: topics count up as they are created
 
 
-def record_text(record: LogRecord, topics: TopicNumbers) -> str:
+def record_text(record: state.LogRecord, topics: TopicNumbers) -> str:
     """The text of a record; raises TypeError for a kind of record that no request writes."""
     match record:
         case PartitionChangeRecord():
@@ -64,10 +53,10 @@ def record_text(record: LogRecord, topics: TopicNumbers) -> str:
             return f"topic {record.name} {topics[record.topic_id]}"
         case RemoveTopicRecord():
             return f"remove {topics[record.topic_id]}"
-        case ConfigRecord():
+        case state.ConfigRecord():
             value = "null" if record.value is None else record.value
             return f"config {record.scope} {record.name} {record.key} {value}"
-        case ClearElrRecord():
+        case state.ClearElrRecord():
             return f"clear-elr {record.topic}"
     raise TypeError(f"{record!r} has no text")
 
@@ -105,7 +94,7 @@ def _node_name(record: str) -> str:
     return record.split(" ", 3)[2]
 
 
-def image_text(controller: Controller, topics: TopicNumbers) -> str:
+def image_text(controller: state.Controller, topics: TopicNumbers) -> str:
     """Every partition in the order of topics and indexes; whether some have no leader, or not their first replica."""
     known = sorted((topics[place.topic_id], place.index, place.partition) for place in controller.places())
     due = f"{_flag(bool(leaderless(controller)))} {_flag(bool(imbalanced(controller)))};"
@@ -164,9 +153,9 @@ FEW, MANY = 2, 1000  # the most elections of a timer before it is due again
 RESIGNED, HALTED = "resign", "halt"
 """Answers of a controller that another one replaces, and of a log that no controller can replay."""
 
-Decided = tuple[Outcome[Any], str]  # what a request decides, and its reply as text
+Decided = tuple[state.Outcome[Any], str]  # what a request decides, and its reply as text
 
-Decide = Callable[[Controller, RuleSet], Decided]
+Decide = Callable[[state.Controller, RuleSet], Decided]
 
 
 @frozen
@@ -175,11 +164,13 @@ class Request:
 
     line: str  # its text, as `FuzzDriver.java` reads it
     decide: Decide | None = None  # what the model decides; None for what only changes the controller itself
-    changed: Callable[[Controller, RuleSet], Controller] | None = None  # the controller after an event without records
+    changed: Callable[[state.Controller, RuleSet], state.Controller] | None = (
+        None  # the controller after an event without records
+    )
     # the controller once the request is there, before anything of it is checked
-    arrived: Callable[[Controller, RuleSet], Controller] = lambda controller, _: controller
+    arrived: Callable[[state.Controller, RuleSet], state.Controller] = lambda controller, _: controller
     # the text of a last record that switches a feature, and the controller once it is replayed
-    after: tuple[str, Callable[[Controller], Controller]] | None = None
+    after: tuple[str, Callable[[state.Controller], state.Controller]] | None = None
     # whether it is a timer that is due again at once where it says so; then its rounds are one answer
     repeats: bool = False
 
@@ -194,7 +185,7 @@ class ModelController:
     """The model's side of a sequence."""
 
     rules: RuleSet  # the rule set
-    controller: Controller  # the active controller
+    controller: state.Controller  # the active controller
     topics: dict[str, int] = field(factory=dict)  # the number of each topic id, in the order of creation
     halted: bool = False  # whether its log cannot be replayed
     forbids: bool = False  # whether a request of the release has the field that forbids another replication factor
@@ -214,11 +205,11 @@ class ModelController:
         Where `few`, a timer elects no more than FEW leaders before it is due again.
         """
         late, cordons = not version.startswith("3."), version >= CORDONING
-        features = Features(elr_supported=late, clear_elr=late, elr_enabled=elr, cordoning=cordons)
-        configs = Configs(cluster={MIN_ISR: DEFAULTS[MIN_ISR]} if elr else {})
+        features = state.Features(elr_supported=late, clear_elr=late, elr_enabled=elr, cordoning=cordons)
+        configs = state.Configs(cluster={state.MIN_ISR: state.DEFAULTS[state.MIN_ISR]} if elr else {})
         image = ClusterImage(next_offset=first + (3 if elr else 1))
-        settings = Settings(CLUSTER_ID, max_elections=FEW if few else MANY)
-        controller = Controller(image, configs=configs, features=features, settings=settings)
+        settings = state.Settings(CLUSTER_ID, max_elections=FEW if few else MANY)
+        controller = state.Controller(image, configs=configs, features=features, settings=settings)
         release, own = parse(f"kafka-{version}").controller, rules.controller
         created = not (release.created_partitions_uncounted or own.created_partitions_uncounted)
         added = not (release.added_partitions_uncounted or own.added_partitions_uncounted)
@@ -285,7 +276,7 @@ class ModelController:
             rounds, texts = rounds + 1, texts + written
         return answer_text(str(rounds), texts)
 
-    def _committed(self, outcome: Outcome[Any]) -> list[str] | None:
+    def _committed(self, outcome: state.Outcome[Any]) -> list[str] | None:
         """The texts of what was decided, once it is replayed; None where no controller can replay it."""
         try:
             self.controller = commit(self.controller, outcome, self.rules)
@@ -298,6 +289,6 @@ class ModelController:
         return [record_text(record, self.topics) for record in outcome.records]
 
 
-def failed_over(controller: Controller, rules: RuleSet) -> Controller:
+def failed_over(controller: state.Controller, rules: RuleSet) -> state.Controller:
     """Another controller takes over: all that it knows is in the log; both placed replicas by one random stream."""
     return taken_over(controller, rules.controller)

@@ -330,7 +330,6 @@ LOG = Path(__file__).resolve().parents[2] / "tests" / "captured" / "elr"
 
 
 def _copies(number: int, place: Path) -> None:
-    """Copies of the captured log."""
     if not LOG.is_dir():
         raise Refusal(f"no captured log at {LOG}: run this case in a checkout, or measure million")
     for one in range(number):

@@ -233,11 +233,9 @@ class DuckDBEngine:
         self._define(f"CREATE VIEW transitions AS {transitions_sql(self.data.table, DUCKDB, 'unnest')}")
 
     def _files(self) -> list[AnyPath]:
-        """The level files that DuckDB reads."""
         return self.data.files() if self.copies is None else [*self.copies.files()]
 
     def _folder(self) -> AnyPath:
-        """What they are below."""
         return self.data.log.folder(0).parent if self.copies is None else self.copies.folder
 
     def _prepare(self, depths: set[int]) -> None:

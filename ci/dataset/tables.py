@@ -42,7 +42,6 @@ def _array(column: Column, packed: npt.NDArray[np.uint64]) -> pa.Array:
 
 
 def _values(field: FieldColumn, packed: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """The numbers of a field."""
     domain = Range(field.lo, field.lo + (1 << field.bits) - 1)
     return field_values(packed, Slot(field.name, domain, field.word, field.shift))
 

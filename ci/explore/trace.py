@@ -371,7 +371,6 @@ def _build_of(kafka: str | None, like: str | None) -> Build | None:
 
 
 def _exported(out: Path, test: dict[str, str], build: Build | None) -> int:
-    """Write a test, and run it on a build where one is given; the exit code."""
     screen = console()
     screen.plain("\n".join(f"wrote {path}" for path in write_junit(out, test)))
     return 0 if build is None else _ran(build, next(iter(test.items())), screen)

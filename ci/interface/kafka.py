@@ -58,7 +58,6 @@ class Report:
         return self.text
 
     def _repr_html_(self) -> str:
-        """The report for a notebook."""
         return f"<pre>{html.escape(self.text)}</pre>"
 
 

@@ -112,7 +112,6 @@ class Condition:
         }  # fmt: skip
 
     def _name(self, key: PartitionKey) -> str:
-        """A partition as operators call it."""
         return f"{self.end.state.controller.topic(key[0]).name}-{key[1]}"
 
     def _names(self, keys: tuple[PartitionKey, ...]) -> list[str]:
@@ -162,7 +161,6 @@ class Condition:
             yield f"{self._name(key)} has no replica on {', '.join(others)}, which it names as in sync or as its leader"
 
     def _registered(self, key: PartitionKey) -> Partition:
-        """A partition as it is at the end of the log."""
         return self.end.state.controller.image.topics[key[0]].partitions[key[1]]
 
     def _prospects(self, key: PartitionKey) -> list[Prospect]:

@@ -215,7 +215,6 @@ def event_kind(name: str, action: str) -> str:
 
 
 def _batch_row(batch: Batch | CompactBatch, records: int, explanations: int, events: Iterable[Any]) -> dict[str, Any]:
-    """The row of a batch; of each event its words and which records it wrote."""
     return {
         "place": batch.place, "base_offset": batch.base_offset, "records": records, "explanations": explanations,
         "events": [{"event": name, "records": [start, end]} for name, start, end in events],

@@ -109,7 +109,6 @@ def _whole(name: str, text: str) -> int:
 
 
 def _place(controller: Controller, words: RequestWords) -> Place:
-    """The partition that the words name."""
     known = {f"{controller.topic(place.topic_id).name}-{place.index}": place for place in controller.places()}
     if words.target not in known:
         raise Refusal(f"no partition {words.target!r}; {nearest(words.target, known)}")

@@ -229,7 +229,6 @@ class _Timelines:
             ]  # fmt: skip
 
     def _columns(self) -> list[Sequence[Any]]:
-        """What is shown of partitions, by column, as numbered."""
         return list(zip(*self._state_of, strict=True)) if self._state_of else [()] * len(_VALUES)
 
 
@@ -282,7 +281,6 @@ class Tables:
         self._reset()
 
     def _reset(self) -> None:
-        """Nothing waits to be written."""
         self._rows: list[tuple[int, int | None, str, int, int]] = []
         self._events: list[EventName] = []
         self._event_keys: list[bytes | None] = []

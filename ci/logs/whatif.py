@@ -55,12 +55,10 @@ def _table(rows: Sequence[Mapping[str, Any]], faults: int) -> Table:
 
 
 def _path_text(moves: Sequence[str] | None) -> str:
-    """A sequence of moves for a reader; empty where there is none."""
     return "" if moves is None else ", ".join(moves) or "already so"
 
 
 def _resignations(resigns: Mapping[int, Sequence[str]], every: bool) -> Iterator[str]:
-    """A line for each broker whose return makes the controller resign."""
     for broker, names in resigns.items():
         yield f"broker {broker} makes the controller RESIGN as it comes back: {_named(names, every)}"
 

@@ -163,7 +163,6 @@ def _undecided(rows: Iterable[MutantRow]) -> Iterator[str]:
 
 
 def _short(row: MutantRow) -> str:
-    """The name of a row's rule or action."""
     return row.mutant.group if row.mutant.kind == GUARD else row.mutant.group.rpartition(":")[2]
 
 

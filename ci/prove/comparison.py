@@ -329,7 +329,6 @@ class Comparison:
 
 
 def _changed(draw: random.Random, values: Sequence[int], of: Theory) -> tuple[int, ...]:
-    """A state with up to three fields changed."""
     changed, slots = [*values], of.program.layout.slots
     for place in draw.sample(range(len(slots)), min(len(slots), draw.randint(1, 3))):
         changed[place] = draw.randint(slots[place].domain.lo, min(slots[place].domain.hi, 1 << 10))
@@ -392,7 +391,6 @@ def remarks(of: DefinedSystem) -> dict[str, list[str]]:
 
 
 def _by_z3(text: str, names: list[str]) -> list[str]:
-    """Z3 as a solver of a certificate's questions."""
     context = z3.Context()
     return str(z3.Z3_eval_smtlib2_string(context.ref(), f"(set-option :timeout {PATIENCE})\n{text}")).split()
 

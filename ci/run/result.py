@@ -311,7 +311,6 @@ class Result:
         return f"{title}<table>{head}{rows}</table>{self._drawings()}<p>{notes}</p>"
 
     def _drawings(self) -> str:
-        """The shortest counterexamples as pictures, each with its text below it."""
         return "".join(
             _figure(trace, svg(drawing(trace, self.program, self.subject.title()))) for trace in self.traces()[:DRAWN]
         )

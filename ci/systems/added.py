@@ -456,7 +456,6 @@ def extended(state: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _narrowed(state: Any) -> Any:
-    """A state without the fields that are added."""
     kind = _NARROW.get(type(state))
     return state if kind is None else kind(**{name: getattr(state, name) for name in record_fields(kind) or ()})
 

@@ -287,7 +287,6 @@ def list_command(system: str | None, of_variants: bool, properties: bool, target
 
 
 def _choices(system: System | None) -> Mapping[str, attrs.Attribute[bool]]:
-    """The choices of all rules, or those that the rules of a system read."""
     if system is None:
         return rules.variants()
     words = words_of(system)
@@ -407,7 +406,6 @@ def entries() -> tuple[RuleEntry, ...]:
 
 
 def _claims() -> Iterator[tuple[str, Property]]:
-    """The properties of every system."""
     for name, system in SYSTEMS.items():
         yield from ((name, claim) for claim in every_property(name, system).values())
 

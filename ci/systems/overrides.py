@@ -179,7 +179,6 @@ def deciding(now: Any, question: Callable[[], Any], rules: Mapping[str, Replacem
 
 
 def _function(rule: str) -> FunctionType:
-    """The function on which a rule is noted."""
     function = NOTED[rule]
     assert isinstance(function, FunctionType)
     return function
@@ -224,7 +223,6 @@ class _Called:
 
 
 def _parts(record: Any) -> list[Any]:
-    """The fields of a record; none of anything else."""
     return [getattr(record, name) for name in record_fields(type(record)) or ()]
 
 

@@ -172,7 +172,6 @@ def _asks_nothing(guard: AddedGuard, chosen: Subject, less: Subject, how: How[An
 
 
 def _fingerprint(chosen: Subject, setting: Setting, how: How[Any]) -> str | None:
-    """What the whole system is at a setting; None where there is no such program."""
     found = _program(chosen, setting, how)
     return None if found is None else fingerprint(found)
 

@@ -337,7 +337,6 @@ def changes_of(name: str) -> tuple[SystemChange, ...]:
 
 
 def _replaced(changes: Sequence[SystemChange]) -> list[lookup.RuleEntry]:
-    """The rules that are replaced."""
     ids = {part.name for part in changes if isinstance(part, Override)}
     return [entry for entry in lookup.entries() if entry.rule.id in ids]
 

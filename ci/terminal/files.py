@@ -423,7 +423,6 @@ def check_results(option: str, place: Path | None, *others: str | Path | None) -
 
 
 def _probe(option: str, place: Path, target: Path) -> None:
-    """Refuse a folder where nothing can be made, by trying."""
     try:
         probe(target)
     except OSError as error:

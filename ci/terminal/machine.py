@@ -66,7 +66,6 @@ def _folders(root: Path, controller: str) -> Iterator[Path]:
 
 
 def _read(path: Path) -> str:
-    """The text of a file of the kernel; none where there is no such file, or no right to read it."""
     try:
         return path.read_text(encoding="ascii", errors="replace").strip()
     except OSError:

@@ -125,7 +125,6 @@ def _from(root: Path, system: Any) -> Any:
 
 
 def _named_folder(config: pytest.Config) -> str:
-    """The folder that the command line or the ini file names; empty where neither does."""
     return str(config.getoption("--kraftcheck-out") or config.getini("kraftcheck_out") or "")
 
 

@@ -520,7 +520,6 @@ def _scope_text(system: str) -> str:
 
 
 def _image_lines(row: TourRow) -> list[str]:
-    """What a broker's image makes of records, with the shortest difference."""
     text = f"images of brokers: {row.executed:,} steps, {row.differing:,} differ"
     return [text, *tour_lines(evolve(row, shown=row.shown[:1]), "")[5:]] if row.differing else [text]
 
@@ -582,6 +581,5 @@ def _beside_words(outcome: _Outcome) -> str:
 
 
 def _first_of(those: Sequence[object]) -> str:
-    """The names of a few, and how many there are besides."""
     more = f" and {len(those) - MOST_NAMED} more" * (len(those) > MOST_NAMED)
     return f"{', '.join(map(str, those[:MOST_NAMED]))}{more}"

@@ -136,7 +136,6 @@ def _brokers(event: str) -> set[str]:
 
 
 def _read(event: str) -> tuple[str, dict[str, str]]:
-    """An event's name, and its arguments."""
     name, _, given = event.partition("(")
     return name, dict(re.findall(r"(\w+)=(\{.*?\}|\[.*?\]|[^,)]+)", given))
 

@@ -114,7 +114,6 @@ def compiled(build: Build, source_files: Sequence[Path], kind: str = CONTROLLER)
 
 
 def _stands(place: Path, record: Path) -> bool:
-    """Whether the classes of a folder are those of their record."""
     return not place.is_symlink() and place.is_dir() and recorded(record) == digests_below(place)
 
 
@@ -136,7 +135,6 @@ def _check_links(build: Build, kind: str) -> None:
 
 
 def _remove(place: Path) -> None:
-    """Remove what is in a place, be it a folder, a link or anything else."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:

@@ -58,7 +58,6 @@ def listed(version: str, kind: str) -> dict[str, str]:
 
 
 def _home(version: str, kind: str) -> str:
-    """Where a set of jars is in the cache folder."""
     return kind if kind in OF_NO_RELEASE else f"{version}/{kind}"
 
 

@@ -70,7 +70,6 @@ Witness: TypeAlias = CaseWitness | SequenceWitness  # a case with Kafka's answer
 
 
 def _answer(check: str, case: dict[str, Any], rules: ruleset.RuleSet) -> dict[str, Any]:
-    """The answer of a rule set to a case, by column."""
     slots = MAX_RANDOM_FACTOR + 2 * OUTSIDERS
     model = change_on_ints(slots, rules) if check == "change" else model_of(check, slots, rules)
     return model.outputs.read(model.answer(model.inputs.table([case]))[0])

@@ -208,7 +208,6 @@ def _tracking(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 
 
 def _named_brokers(vector: Vector, key: str) -> list[int]:
-    """Brokers that an expectation names, tracked or not."""
     expected = vector.then.data.get(key)
     return [int(b) for b in expected if b.isdecimal()] if isinstance(expected, Mapping) else []
 

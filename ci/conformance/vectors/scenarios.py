@@ -329,7 +329,6 @@ def _by_name(names: Any, expected: Any, actual: Any, same: Callable[[Any, Any], 
 
 
 def _same_but_dirs(expected: Any, actual: Any, partial: bool) -> Compared:
-    """Equality, the directories in any order."""
     return compare_values(_dirs_sorted(expected), _dirs_sorted(actual), "", partial=partial)
 
 

@@ -80,7 +80,6 @@ def check_written(folder: AnyPath, file: LevelFile) -> None:
 
 
 def _file(document: Any) -> LevelFile | None:
-    """The file that a document names, if it names one."""
     return optional(record(LevelFile))(document)
 
 
@@ -172,7 +171,6 @@ class RoundLog:
         return kept
 
     def _sweep(self) -> None:
-        """Remove what the last document does not name."""
         files = {file.name for one in self._kept.values() for file in files_of(one.parts)}
         remove_others(self.folder, {document_of(self.rounds), *files})
 

@@ -159,7 +159,6 @@ class CommittedBackward:
         return self._findings(numbering, own, marks)
 
     def _listed(self, stop: threading.Event) -> Round | None:
-        """List the arcs; None when stopped."""
         listed = self._listing.listed(self._rounds.folder, "arcs backward", stop)
         return None if listed is None else Round(listed[0], (0, *itertools.chain.from_iterable(listed[1])))
 

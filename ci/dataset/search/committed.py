@@ -77,7 +77,6 @@ class CommittedSpace(CommittedOrigins):
         return [level.rows for level in self.commits if not level.last]
 
     def _read(self, depth: int, groups: Groups) -> Iterator[Rows]:
-        """The states of buckets, one row group at a time."""
         for _, together in itertools.groupby(groups, lambda group: (group.file, group.group)):
             for _, states in read_states(self.log.folder(depth), together, self.words):
                 yield states

@@ -236,5 +236,4 @@ class DatasetRun:
 
 
 def _of_states(depth: int, claims: Mapping[int, int]) -> dict[int, PlacedOccurrence]:
-    """The occurrences of claims about states of a level."""
     return {number: PlacedOccurrence(StatePlace(depth, one), NO_ACTION) for number, one in claims.items()}

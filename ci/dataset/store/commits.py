@@ -270,7 +270,6 @@ def _open_locked(path: Path) -> int:
 
 
 def _open(path: Path) -> int:
-    """The file, open; raises Refusal for a link, or what is no file."""
     try:
         return open_regular(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:

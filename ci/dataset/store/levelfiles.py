@@ -332,7 +332,6 @@ class LevelWriter(ParquetFile):
             self.claims.setdefault(claim, first | row)
 
     def _finish_group(self) -> None:
-        """Write the buckets that wait as one row group."""
         if self._pending:
             self.write_group(pa.concat_tables(self._pending))
             self._pending, self._pending_rows, self._row_groups = [], 0, self._row_groups + 1

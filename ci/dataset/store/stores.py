@@ -168,7 +168,6 @@ class HdfsPath(ObjectPath):
             raise
 
     def _status(self, key: str | None = None) -> dict[str, Any]:
-        """The status of the file, or that of another key."""
         status: dict[str, Any] = self._ask("GET", "GETFILESTATUS", key, "FileStatus")
         if status["type"] != "FILE":
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self))
@@ -263,7 +262,6 @@ class HdfsPath(ObjectPath):
 
 
 def _inode(number: int) -> str:
-    """The path by which HDFS knows an inode, wherever it is."""
     return f"/.reserved/.inodes/{number}"
 
 
@@ -400,7 +398,6 @@ STORES: dict[str, type[BucketPath | HdfsPath]] = {
 
 
 def _scheme(text: str) -> str:
-    """The scheme of a URL; empty for a path."""
     scheme, mark, _ = text.partition("://")
     return scheme.lower() if mark else ""
 

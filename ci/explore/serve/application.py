@@ -305,7 +305,6 @@ def _answered(answer: Callable[[Question], Mapping[str, Any]]) -> str:
 
 
 def _refused(error: Any) -> str:
-    """An address that is not there, as JSON."""
     bottle.response.content_type = "application/json"
     return json.dumps({"error": f"there is nothing here ({error.status_line})"})
 

@@ -336,7 +336,6 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
 
 
 def _offline(snapshot: Snapshot, cluster: RealCluster | None) -> tuple[TopicPartition, ...]:
-    """The partitions without a leader, or of a log without one that can be reached."""
     gone = {} if cluster is None else {place for place in cluster.rows if cluster.out_of_reach(place)}
     return tuple(one for one in snapshot.places() if snapshot.leader(one) == NO_LEADER or one in gone)
 

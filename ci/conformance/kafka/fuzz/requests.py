@@ -225,7 +225,6 @@ def _cordoned(world: ModelController, own: Ids, draws: Draws) -> Ids | None:
 
 
 def _offset(world: ModelController, draws: Draws) -> int:
-    """How far a broker has applied the log: to its end, or less."""
     end = world.controller.image.next_offset - 1
     return max(end - draws.below(12), -1) if draws.percent(25) else end
 
@@ -568,7 +567,6 @@ def _replicas(world: ModelController, brokers: Brokers, draws: Draws, factor: in
 
 
 def _factor(world: ModelController, draws: Draws) -> int:
-    """How many replicas are asked for."""
     return (4 if world.wide else 1) + draws.below(4)
 
 

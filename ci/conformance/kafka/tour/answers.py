@@ -223,7 +223,6 @@ class AnsweredSystem:
 
 
 def _graph_of(state: Any) -> Graph | None:
-    """The graph of a state of terms; None for a state of ints."""
     return next((leaf.graph for _, leaf in leaves(state) if isinstance(leaf, Term)), None)
 
 

@@ -244,7 +244,6 @@ class Tour:
             ))  # fmt: skip
 
     def _sequence(self, transition: Transition) -> tuple[str, ...]:
-        """The actions that lead to a transition, and its own."""
         return tuple(self.space.model.call(number) for _, number in (*self.space.path(transition[0]), transition))
 
     def _die(self, put: Questions, start: str, reason: DriverError) -> None:

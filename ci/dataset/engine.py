@@ -166,13 +166,7 @@ def states_sql(table: DecodingTable, to: Dialect) -> str:
 
 
 def transitions_sql(table: DecodingTable, to: Dialect, unnest: str) -> str:
-    """The query behind `transitions`: fields of the state before are columns of what is unnested.
-
-    So an engine can ask them of the states, before it computes a transition.
-
-    Args:
-        unnest: the engine's function that makes rows of a list.
-    """
+    """The query behind `transitions`: fields before are columns of what is unnested, so that states alone are asked."""
     words = range(table.words)
     before = [to.name(name) for name in columns_of(table.fields)]
     arguments = ", ".join(f"w{i}" for i in words)

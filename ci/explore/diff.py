@@ -119,18 +119,7 @@ def own_rules(system: str | System, switches: str) -> str:
 
 
 def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) -> SearchComparison:
-    """Explore both sides, and compare what they decide in every state that either reaches.
-
-    Nothing is explored where no rule differs: then every state is decided alike, whatever is reached.
-
-    Args:
-        a, b: as of `sides`.
-        budget: of each search.
-
-    Raises:
-        Refusal: for what the search refuses.
-        EngineDisagreement: when ints do not confirm what compiled code says.
-    """
+    """Explore both sides, unless no rule differs, and compare what they decide in every state that either reaches."""
 
     _check_sides(a, b)
     questions = [SearchQuestion(compared(*both), budget) for both in ((a, b), (b, a))]

@@ -423,16 +423,7 @@ def _read(time: str | None) -> datetime | None:
 
 @contextmanager
 def tables(out: Path, number: int, of_log: tuple[str, str | None], rules: str | None) -> Iterator[Tables]:
-    """The files of a log in the folders of the tables; they get their names once they are finished.
-
-    A task that is tried again replaces what it wrote before.
-
-    Args:
-        out: the folder of the tables.
-        number: of the log, among all.
-        of_log: its name, and the id of its cluster if that is known.
-        rules: the rule set, as it was spelled; None where it follows the metadata version.
-    """
+    """The files of a log, by number, in the folders of the tables, named once finished, also by a second attempt."""
     targets = {kind: out / kind / f"part-{number:05}.parquet" for kind in SCHEMAS}
     temporary = {kind: path.with_name(f".{path.name}.{os.getpid()}") for kind, path in targets.items()}
     for path in targets.values():

@@ -398,18 +398,7 @@ def _by_z3(text: str, names: list[str]) -> list[str]:
 def differences(
     of: Theory, words: Mapping[str, Any], folder: Path, seed: int, few: Sequence[Theory] = ()
 ) -> tuple[list[str], list[str], str]:
-    """Where the certificate in a folder differs from the rules, what it defines otherwise, and what was compared.
-
-    What is defined otherwise may mean the same, and no state or step that is compared may show that it does not.
-
-    Args:
-        of: the theory of the rules.
-        words: what the index of a certificate of them says, by key.
-        few: where the theory is of any number, those with few that are compared.
-
-    Raises:
-        NoCertificate: for a text that `check.py` would refuse.
-    """
+    """Where a certificate differs, what it defines otherwise, perhaps alike, and what was compared; NoCertificate."""
     text, listed = (read_bytes(folder / name, MAX_JSON_BYTES).decode() for name in ("system.vmt", "index.json"))
     index = index_of(listed)
     defined, claims = DefinedSystem(text), sentences_of(of)

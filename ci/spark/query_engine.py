@@ -38,17 +38,7 @@ FUNCTIONS = (
 def spark_engine(
     data: Dataset, master: str | None, workers: int, conf: tuple[str, ...], verify: str
 ) -> Iterator[SparkQueries]:
-    """An engine on a Spark session of its own, for a dataset whose files are what was committed.
-
-    Nothing is written below the dataset, nor into the current folder. The messages stay where a job fails.
-
-    Args:
-        master, workers, conf: as `start_session` takes them.
-        verify: every level file is compared with its digest unless it is `none`.
-
-    Raises:
-        Refusal: when Spark does not start, or a file is damaged.
-    """
+    """An engine on a session of its own, for a dataset as committed, which it leaves; messages stay after a fault."""
     check_packages()
     place = Path(tempfile.mkdtemp(prefix="kraftcheck-query-"))
     try:

@@ -222,13 +222,7 @@ def _stopped(session: Any) -> bool:
 
 
 def log_to(session: Any, log: Path) -> Callable[[], None]:
-    """Write warnings and errors of a driver that others started to the log, too, from its first line on.
-
-    They have started the JVM, and have chosen where its messages go: that stays, and a file is added.
-
-    Returns:
-        What ends that.
-    """
+    """Write warnings of a driver that others started to the log too, from its first line on; returns what ends that."""
     begun = f"Spark {session.version} on {session.sparkContext.master}; what is before is where its driver was started"
     with log.open("a", encoding="utf-8") as file:
         print(begun, file=file)

@@ -115,16 +115,7 @@ def write(path: Path, text: str) -> None:
 
 
 def replace(path: Path, text: str, *, durable: bool = False, check: Callable[[], None] = lambda: None) -> None:
-    """Write a file beside its place, and rename it; after an error the old file is there, or none.
-
-    Args:
-        text: the whole content.
-        durable: whether content and name are written through, so that a crash of the machine leaves one whole file.
-        check: called when the file beside is there, and before it is renamed; what it raises ends the writing.
-
-    Raises:
-        OSError: when the place cannot be written.
-    """
+    """Write a file beside its place, `check`, and rename it; after an error the old one is there; raises OSError."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
@@ -264,17 +255,7 @@ def write_text(target: str, text: str) -> None:
 
 
 def read_bytes(path: Path, limit: int, *, follow: bool = True) -> bytes:
-    """The content of a regular file.
-
-    A pipe or a device may never end, or never begin: what comes out of one is saved to a file first.
-
-    Args:
-        limit: the largest size that is read.
-        follow: whether a link in its place is followed.
-
-    Raises:
-        Refusal: for what cannot be read, is no regular file, or is larger.
-    """
+    """A regular file's content of at most `limit` bytes; a pipe or device may never end; raises Refusal for one."""
     try:
         with os.fdopen(open_regular(path, follow=follow), "rb") as stream:
             size = os.fstat(stream.fileno()).st_size

@@ -45,18 +45,7 @@ class LevelCost:
 
 
 def plot(path: Path, title: str, levels: Sequence[LevelCost], fired: Mapping[str, int]) -> None:
-    """Draw what each level had and took, and the transitions of each action.
-
-    From above: states; states and transitions a second; memory and files so far, in bytes; transitions by action.
-
-    Args:
-        path: a PNG or SVG file.
-        levels: by depth.
-        fired: transitions by action.
-
-    Raises:
-        Refusal: when the file cannot be written.
-    """
+    """Draw, as PNG or SVG, what each level had, took and held, and transitions by action; raises Refusal."""
     import matplotlib as mpl  # only with the extra
 
     mpl.use("Agg")

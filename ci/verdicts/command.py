@@ -159,17 +159,7 @@ def check_rows(
     rows: Sequence[Row], planned: Collection[Row], options: RowOptions, cluster: Cluster | None = None,
     lost: Callable[[Row, str], None] | None = None,
 ) -> Iterator[RowPart]:  # fmt: skip
-    """Check rows with as many workers as the budget has, or on a cluster, up to the moment when the work is stopped.
-
-    The parts come in the order of the rows; those that are planned are proven at their scope's bounds too.
-
-    Args:
-        lost: is told of a row whose process has ended before its time, and why; None: that is raised.
-
-    Raises:
-        LostPart: when a process has not told all.
-        Interrupted: when a signal stopped the work before there was anything to report.
-    """
+    """Check rows, by workers or a cluster, told in their order; `lost` is told of rows whose process ended; raises."""
     workers = options.budget.threads
     small = all(row in EXPECTED and not (row in LONG and row in planned) for row in rows)
     count = min(workers, len(rows)) if small else 1

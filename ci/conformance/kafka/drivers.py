@@ -288,11 +288,7 @@ class DriverProcess:
 
 
 class JavaProcess(DriverProcess):
-    """A running driver of rows: `with JavaProcess(...) as driver: driver.ask(rows)`.
-
-    Args:
-        columns: those of an answer; the others as of any driver.
-    """
+    """A running driver of rows: `with JavaProcess(...) as driver: driver.ask(rows)`."""
 
     END = np.int32(0).tobytes()
 
@@ -321,15 +317,7 @@ class JavaProcess(DriverProcess):
 
 
 class Driver(JavaProcess):
-    """A running driver of one check.
-
-    Args:
-        build: whose classes are driven.
-        check: `change`, `merge`, `reassignment` or `registration`.
-        slots: slots of a list.
-        columns: those of an answer.
-        metadata_version: a constant of `MetadataVersion`, or `latest`: the latest in production.
-    """
+    """A running driver of one check, with so many slots of a list; `latest`: the latest version in production."""
 
     def __init__(
         self, build: Build, check: str, slots: int, columns: Columns, metadata_version: str = "latest"
@@ -349,19 +337,7 @@ BROKERS_PACKAGE = "org.apache.kafka.server"  # where the driver of a broker live
 
 
 def run_tests(build: Build, tests: Mapping[str, str], driver: str = TOUR) -> dict[str, str]:
-    """What each test says on the classes of a release: nothing where it passes, else its failure.
-
-    One compiler and one virtual machine run them all.
-
-    Args:
-        build: whose classes are driven.
-        tests: the source of each test by the name of its class.
-        driver: what they stand on, TOUR or BROKER.
-
-    Raises:
-        Refusal: where Java or the jars are missing, or a test cannot be compiled.
-        DriverError: where the runner has not run every test.
-    """
+    """What each test, by its class, says on a build: PASSES, or its failure; raises Refusal, DriverError if not run."""
     if not tests:
         return {}
     kind, package = (SERVER, BROKERS_PACKAGE) if driver == BROKER else (CONTROLLER, PACKAGE)

@@ -137,15 +137,7 @@ def named(
     base: str, witnesses: Sequence[Witness], ask: Callable[[str], FullAnswer | None], first: str | None = None,
     seconds: float = 120.0,
 ) -> Naming:  # fmt: skip
-    """The rule set that a build is.
-
-    Args:
-        base: the rule set from which it differs.
-        witnesses: some of the cases on which it does.
-        ask: asks a rule set in full; None where the time was over.
-        first: a rule set that is tried before the others.
-        seconds: how long candidates are looked for.
-    """
+    """The rule set that a build is: candidates that agree with `witnesses` unlike `base`, asked in full."""
     known, tried, asked, deadline = list(witnesses), 0, 0, time.monotonic() + seconds
     tiers = candidates(base) if first is None else itertools.chain([(first,)], candidates(base))
     for tier in tiers if known else ():

@@ -179,14 +179,7 @@ Problem = Callable[[str, str], None]
 
 
 def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> Iterator[Batch | CompactBatch]:
-    """Every batch of a segment or snapshot.
-
-    Args:
-        data: the file's bytes; zeros at its end, where it was preallocated, do not count.
-        problem: called for each batch that cannot be decoded.
-        compact: whether to leave changes of partitions undecoded that were decoded before, where a batch
-            has no more than one record of another kind that is read.
-    """
+    """Every batch of a segment or snapshot, if so compact; `problem` is told of each that cannot be decoded."""
     position, bodies, budget = 0, Bodies(_batch), MAX_ALL_EXPANDED
     while position < len(data):
         size = _size(data, position, name, problem)

@@ -198,12 +198,7 @@ class ModelController:
     def start(
         cls, version: str, rules: RuleSet, elr: bool, few: bool, wide: bool = False, first: int = 0
     ) -> ModelController:
-        """A controller without topics and brokers; its log has the metadata version, and what switches ELR on.
-
-        It begins at the offset `first`.
-
-        Where `few`, a timer elects no more than FEW leaders before it is due again.
-        """
+        """A controller at offset `first`, without topics and brokers; where `few`, a timer elects FEW at a time."""
         late, cordons = not version.startswith("3."), version >= CORDONING
         features = state.Features(elr_supported=late, clear_elr=late, elr_enabled=elr, cordoning=cordons)
         configs = state.Configs(cluster={state.MIN_ISR: state.DEFAULTS[state.MIN_ISR]} if elr else {})

@@ -327,13 +327,7 @@ def shortened(kafka: FuzzProcess, like: str, rules: RuleSet, difference: FuzzDif
 
 
 def _reduced(count: Callable[[], int], attempt: Callable[[int, int], bool], end: float, shrinks: bool = True) -> None:
-    """Try runs of parts, each half as long as the ones before, then single ones until none succeeds or the time ends.
-
-    Args:
-        count: how many parts there are now.
-        attempt: tries so many parts from one on; whether they were not needed.
-        shrinks: whether parts that are not needed are gone, so that others are in their places.
-    """
+    """Try runs of parts, each half as long, then single ones, until none succeeds; `shrinks`: parts go."""
     size = max(1, count() // 2)
     while True:
         at, succeeded = 0, False
@@ -403,18 +397,7 @@ class FuzzRow:
 
 
 def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report: FuzzProgress) -> FuzzRow:
-    """Put drawn sequences of requests to the managers of a build, and to the model.
-
-    Args:
-        build: whose classes are driven.
-        steps: as many at least are executed, unless the sequences drawn have twice as many, and most differ early, or
-            the time of the command is over.
-        report: of progress: what, how many steps, how many sequences differ.
-
-    Raises:
-        Refusal: where jars, Java, Maven or the network are missing.
-        DriverError: when the process with Kafka's classes ends though it is asked nothing.
-    """
+    """Put drawn requests, of so many steps at least, to a build's managers and to the model; raises Refusal."""
     compile_driver(build, FUZZ)
     with FuzzProcess(build) as kafka:
         kafka.check_end()

@@ -69,13 +69,7 @@ def answer_rows(model: TourModel, questions: Rows, answers: Rows) -> npt.NDArray
 
 
 def takes(rows: npt.NDArray[np.int64], before: npt.NDArray[Any], ruled: Any, reports: bool) -> npt.NDArray[np.bool_]:
-    """Which answers are steps.
-
-    Args:
-        before: what the managers had, a row each.
-        ruled: whether the rules grant the request; what they refuse is a step only where Kafka does something.
-        reports: whether the system knows of refusals, so that one is a step.
-    """
+    """Which answers are steps: those `ruled`, and refused ones where Kafka does something, or the system reports."""
     acts = rows[:, HEAD.index("resigned") : len(HEAD)].any(axis=1) | (rows[:, len(HEAD) :] != before).any(axis=1)
     granted = rows[:, 0] == 0
     taken: npt.NDArray[np.bool_] = np.where(ruled, granted | reports, granted & acts)

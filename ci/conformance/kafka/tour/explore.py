@@ -96,17 +96,7 @@ def explore_classes(
     build: Build, traced: Program, budget: SearchBudget, stop: threading.Event,
     progress: Callable[[SearchProgress], None] | None = None, on_compile: Callable[[], None] | None = None,
 ) -> Exploration:  # fmt: skip
-    """Explore a system whose controller is Kafka's own managers.
-
-    Args:
-        build: whose managers.
-        traced: the system with the rules that its answers are compared with.
-        budget, stop, progress, on_compile: as of `kraftcheck.solvers.exploration.explore.explore`.
-
-    Raises:
-        Refusal: for a system that cannot be put to the managers, and where jars or Java are missing.
-        EngineDisagreement: when ints do not confirm a verdict with the managers' answers.
-    """
+    """Explore a system, traced with rules to compare with, on a build's managers; raises EngineDisagreement."""
     start = time.monotonic()
     try:
         name = managed_name(traced.system.name)

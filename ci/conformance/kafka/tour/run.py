@@ -281,20 +281,7 @@ def _portions(paths: Iterable[list[Transition]]) -> Iterator[list[list[Transitio
 def tour_with_kafka(
     build: Build, system: System, setting: Setting, sample: int, seed: int, report: TourProgress
 ) -> TourRow:
-    """Put the questions of a system to a build's managers, and walk to the states of these.
-
-    Args:
-        build: whose classes are driven.
-        system: one of `SYSTEMS`.
-        setting: its scope and rules.
-        sample: how many states are drawn, of which all questions are put; 0: all.
-        report: of progress: what, how many steps, how many differ.
-
-    Raises:
-        Refusal: where jars, Java, Maven or the network are missing, or memory for the graph.
-        DriverError: when the process with Kafka's classes dies, and no question is to blame.
-        TourError: where the managers cannot be asked what the system asks.
-    """
+    """Put a system's questions, in all states or a sample, to a build's managers, and walk there; raises TourError."""
     check_one_partition(system.name, setting)
     compile_driver(build, TOUR)
     start, space = time.monotonic(), TourSpace(system, setting)

@@ -97,7 +97,7 @@ def duckdb_engine(data: Dataset, workers: int, verify: str) -> Iterator[DuckDBEn
         raise Refusal(f"query needs duckdb ({error}); pip install 'kraftcheck[disk]', or --engine spark") from error
     verified = set()
     if verify == "all":
-        data.check()
+        check_files(data.log, data.commits)
         verified = {level.depth for level in data.levels}
     with tempfile.TemporaryDirectory(prefix="kraftcheck-query-") as scratch:
         settings: dict[str, Any] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +36,6 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.walks.walker import SCHEDULES, WalkPlan
 from kraftcheck.solvers.walks.walks import threaded
-
-
-def start_runs(paths: Sequence[Path], chosen: Subject, traced: Program) -> tuple[PackedRun, ...]:
-    """The runs to the last states of trace files, whole, since the rules must reach them; raises Refusal."""
-    return tuple(_start_run(path, chosen, traced) for path in paths)
 
 
 def _start_run(path: Path, chosen: Subject, traced: Program) -> PackedRun:
@@ -132,7 +126,8 @@ def simulate_command(words: tuple[str, ...], **flags: Any) -> None:
     check_results("--out", out, target, plot, *reports.paths)
     traced = program(chosen)
     check_switches(chosen)
-    preferred, starts = weights_of(flags["weights"], traced), start_runs(flags["files"], chosen, traced)
+    preferred = weights_of(flags["weights"], traced)
+    starts = tuple(_start_run(path, chosen, traced) for path in flags["files"])
     drawn = (flags["runs"], flags["steps"], flags["seed"], flags["schedule"])
     made = (flags["workers"], cache_of(not flags["no_cache"]), flags["strict"])
     plan = WalkPlan(*drawn, preferred, starts, *made, shard.number, shard.of)

@@ -36,11 +36,6 @@ from kraftcheck.solvers.traces.render import lines
 SHOWN_STATES = 20  # initial states that are listed
 
 
-def last_step(session: Session) -> list[str]:
-    """The last step with what it changed; of a run without steps, the initial state."""
-    return steps_after(session, len(session.steps) - 1)
-
-
 def steps_after(session: Session, number: int) -> list[str]:
     """The steps after the one of a number, each with what it changed; from -1 on, with the initial state."""
     trace = evolve(session.trace(), failing=(), kind=RUN, claim=RUN)
@@ -191,7 +186,8 @@ def _said(session: Session, said: Iterable[str]) -> StepAnswer:
 
 def arrival(session: Session) -> StepAnswer:
     """A session with its last step, its properties and what can happen next."""
-    return _said(session, [*last_step(session), *properties(session.properties), *enabled(session)])
+    last = steps_after(session, len(session.steps) - 1)
+    return _said(session, [*last, *properties(session.properties), *enabled(session)])
 
 
 def loaded(stepper: Stepper, session: Session, path: Path) -> Session:

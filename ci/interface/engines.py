@@ -333,10 +333,11 @@ class FinishedRun:
         Raises:
             Refusal: for a run without a dataset, and for a damaged file.
         """
+        from kraftcheck.ci.dataset.store.dataset import check_files
         from kraftcheck.ci.spark.query_engine import register
 
         data = self._dataset()
-        data.check()
+        check_files(data.log, data.commits)
         register(session, data, computes=True)
         return {view: session.table(view) for view in ("states", "transitions", "levels")}
 

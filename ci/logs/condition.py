@@ -212,7 +212,7 @@ class Condition:
         if known.id in self.end.dead:
             return "lost"
         since = self.end.history.fenced.get(known.id)
-        if known.id in self.end.summary.starting or (since is not None and known.epoch >= since):
+        if known.id in self.end.summary.skips.starting or (since is not None and known.epoch >= since):
             return "starting"
         return "shut down" if known.in_controlled_shutdown else "fenced"
 
@@ -220,9 +220,9 @@ class Condition:
         lost = sorted(named.difference(known.dirs)) if not known.knows_no_dirs() else []
         return {
             "broker": known.id, "state": self._word(known),
-            "epoch": None if self.end.summary.described else known.epoch,
+            "epoch": None if self.end.summary.skips.described else known.epoch,
             "since": self._moment(self.end.history.fenced.get(known.id)) if known.fenced else None,
-            "directories": None if self.end.summary.described else [CODE.base64(directory) for directory in known.dirs],
+            "directories": None if self.end.summary.skips.described else [*map(CODE.base64, known.dirs)],
             "offline_directories": [CODE.base64(directory) for directory in lost],
             "stop": {**self._stop(self.recovery.unchanged, known.id), "awaited": awaited,
                      "quorum": self._quorum_without(known.id, self._silent)}
@@ -238,7 +238,9 @@ class Condition:
     def _silent(self) -> frozenset[int]:
         """The nodes that do not keep up with the quorum, or are no more, as far as that is known."""
         registered = self.end.state.controller.image.registrations.values()
-        return self.end.summary.silent | {b.id for b in registered if self._word(b) in ("fenced", "shut down", "lost")}
+        return self.end.summary.skips.silent | {
+            b.id for b in registered if self._word(b) in ("fenced", "shut down", "lost")
+        }
 
     def _quorum_without(self, broker: int, silent: Set[int] = frozenset()) -> list[str]:
         """The voters of the quorum, where those besides some are no majority without a broker, which is one of them."""

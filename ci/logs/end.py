@@ -49,7 +49,7 @@ class ClusterEnd:
         """The doubts about a log that a reader must know before he believes the rest."""
         summary = self.summary
         yield from (note for note in summary.notes if note.startswith(("WARNING", WRITER)))
-        if summary.described == IN_PART and self.rules.endswith(_OWN_MIN_ISR):
+        if summary.skips.described == IN_PART and self.rules.endswith(_OWN_MIN_ISR):
             yield "WARNING: partition 0 need not be shown: the min ISR of each partition is counted by its own replicas"
         usual = ("  passed through: ", "  passed over: ", "  snapshot: ")
         notes = (*taken_lines(summary), *passed_lines(summary))
@@ -93,7 +93,7 @@ def log_end(
     if not follower.any or summary.state is None:
         raise Refusal(f"{log.name}: no record batch was read; is it a metadata log or snapshot?")
     rules = options.rules or writer_of(summary.state).preset
-    if summary.described == IN_PART:  # partition 0 need not be shown, by which releases count the min ISR
+    if summary.skips.described == IN_PART:  # partition 0 need not be shown, by which releases count the min ISR
         rules = without(rules, (_FIRST,))
     dead = frozenset(options.lost)
     for broker in dead:

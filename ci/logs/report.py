@@ -71,24 +71,18 @@ class Summary:
     causes: list[dict[str, Any]] = field(factory=list)
     detailed: bool = True  # whether `rows` are wanted
     rows: list[dict[str, Any]] = field(factory=list)  # one a batch, for the document
-    skipped: tuple[str, ...] = ()  # undecodable places
-    noise: int = 0  # lines of the JVM, of logging and of a terminal in a text
-    in_snapshot: int = 0  # batches of segments that were passed over, as the snapshot before them holds them
+    skips: SkipCount = field(factory=lambda: SkipCount(0))  # what was passed over, and what the form of the text tells
     undone: Counter[str] = field(factory=Counter)  # transactions that have not happened, by the reason
     undone_records: int = 0  # how many records they hold
     unreplayed: int = 0  # batches after the one with which the replay ends
-    # described, starting, silent, incomplete: as of `SkipCount`
-    described: str = ""
-    starting: frozenset[int] = frozenset()
-    silent: frozenset[int] = frozenset()
-    incomplete: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()  # why there may be more than was read, in a few words each
     notes: tuple[str, ...] = ()  # what a reader must know of how the rule set was chosen
     state: State | None = None  # after the last batch
 
     @property
     def level(self) -> int | None:
         """The metadata version, if the log names one."""
-        return None if self.state is None or self.described else self.state.levels.get(METADATA_VERSION)
+        return None if self.state is None or self.skips.described else self.state.levels.get(METADATA_VERSION)
 
     @property
     def unknown(self) -> dict[str, int]:
@@ -107,7 +101,7 @@ class Summary:
     @property
     def in_part(self) -> bool:
         """Whether there may be more than was read."""
-        return bool(self.incomplete) or self.described == IN_PART
+        return bool(self.incomplete) or self.skips.described == IN_PART
 
     def unless_in_part(self, code: int) -> int:
         """The exit code of a command, which of a log that was read in part is never 0."""
@@ -191,10 +185,10 @@ class Summary:
             "ambiguous": sum(self.ambiguous.values()),
             "passed_through": dict(self.unread),
             "unknown": dict(self.unknown),
-            "skipped": list(self.skipped),
+            "skipped": list(self.skips.places),
             "incomplete": list(self.incomplete),
-            "noise": self.noise,
-            "in_snapshot": self.in_snapshot,
+            "noise": self.skips.noise,
+            "in_snapshot": self.skips.in_snapshot,
             "transactions": self.transactions(),
             "unreplayed": self.unreplayed,
             "events": dict(self.events),
@@ -308,7 +302,7 @@ def taken_lines(summary: Summary) -> list[str]:
     """What was not explained because it is taken as it is, or has not happened."""
     text = []
     if summary.snapshot_records:
-        held = f"; it holds {summary.in_snapshot} batches of segments, passed over" if summary.in_snapshot else ""
+        held = f"; it holds {count} batches of segments, passed over" if (count := summary.skips.in_snapshot) else ""
         text.append(f"  snapshot: {summary.snapshot_records} records taken as they are{held}")
     if summary.undone:
         fates = ", ".join(f"{count} {fate}" for fate, count in summary.undone.items())
@@ -322,8 +316,8 @@ def taken_lines(summary: Summary) -> list[str]:
 def passed_lines(summary: Summary) -> list[str]:
     """The lines on batches passed through or skipped."""
     text = []
-    if summary.noise:
-        lines = "1 line" if summary.noise == 1 else f"{summary.noise} lines"
+    if count := summary.skips.noise:
+        lines = "1 line" if count == 1 else f"{count} lines"
         text.append(f"  passed over: {lines} of the JVM, of logging or of a terminal")
     if summary.unread:
         text.append(f"  passed through: {_counts(summary.unread)}")
@@ -332,7 +326,7 @@ def passed_lines(summary: Summary) -> list[str]:
             f"  WARNING: not known, and passed through unread: {_counts(summary.unknown)}; "
             "if they concern partitions, brokers or configurations, what follows is judged without them"
         )
-    return text + [f"  skipped {place}" for place in summary.skipped]
+    return text + [f"  skipped {place}" for place in summary.skips.places]
 
 
 def _counts(kinds: Mapping[str, int]) -> str:
@@ -465,7 +459,8 @@ class ReplayOptions:
             Refusal: naming the place of what cannot be read, and for a log without batches.
             ScopeError: for an unknown rule set.
         """
-        skipped, summary = self.skips(), Summary(self.name(log), self.rules, detailed=detailed)
+        skipped = self.skips()
+        summary = Summary(self.name(log), self.rules, detailed=detailed, skips=skipped)
         replay = MemoisedReplay(self._rules(), settings_of(self.static))
         broken = SpellFollower(lambda: replay.state)
         try:
@@ -475,9 +470,6 @@ class ReplayOptions:
                 observe(batch)
         except (EntryError, ReplayError) as reason:
             raise Refusal(f"{log.name}: {reason}") from None
-        summary.skipped, summary.in_snapshot = tuple(skipped.places), skipped.in_snapshot
-        summary.noise, summary.described = skipped.noise, skipped.described
-        summary.starting, summary.silent = skipped.starting, skipped.silent
         summary.state, summary.unreplayed = replay.state, replay.unreplayed
         summary.incomplete = (*skipped.incomplete, *summary.left_out())
         if explains and not summary.batches:

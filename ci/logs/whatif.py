@@ -176,7 +176,7 @@ def _without_quorum(row: Mapping[str, Any], end: ClusterEnd, faults: int) -> Map
     image = end.state.controller.image
     p = image.partition(end.state.controller.topic_id(row["topic"]) or "", row["partition"])
     leader = NO_LEADER if p is None else int(p.leader)
-    down = {broker for broker, known in image.registrations.items() if known.fenced} | end.summary.silent
+    down = {broker for broker, known in image.registrations.items() if known.fenced} | end.summary.skips.silent
     up = end.voters - down
     needed = max(0, len(up) - len(end.voters) // 2)
     able = [broker for broker in (leader, *sorted(up - {leader})) if broker in up and broker in image.registrations]
@@ -198,7 +198,7 @@ def _without_quorum(row: Mapping[str, Any], end: ClusterEnd, faults: int) -> Map
 def _document(summary: Summary) -> dict[str, Any]:
     """What a replay says of the log, as plain values."""
     return {
-        "notes": list(summary.notes), "unexplained": len(summary.unexplained), "skipped": list(summary.skipped),
+        "notes": list(summary.notes), "unexplained": len(summary.unexplained), "skipped": list(summary.skips.places),
         "incomplete": list(summary.incomplete),
         "transactions": summary.transactions(),
     }  # fmt: skip

@@ -284,7 +284,7 @@ class SearchQuestion:
 
         engine: LevelEngine[Any]
         if self.engine == "disk":
-            engine = DiskEngine.of(self.cluster, self.budget)
+            engine = DiskEngine(self.budget.threads, self.budget.memory)
         else:
             from kraftcheck.ci.spark.explore import SparkEngine
 

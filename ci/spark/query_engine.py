@@ -40,12 +40,14 @@ def spark_engine(
 ) -> Iterator[SparkQueries]:
     """An engine on a session of its own, for a dataset as committed, which it leaves; messages stay after a fault."""
     check_packages()
+    from kraftcheck.ci.dataset.store.dataset import check_files
+
     place = Path(tempfile.mkdtemp(prefix="kraftcheck-query-"))
     try:
         messages = place / "query.log"
         own = {"spark.sql.catalogImplementation": "in-memory", "spark.sql.warehouse.dir": str(place / "warehouse")}
         if verify != "none":
-            data.check()
+            check_files(data.log, data.commits)
         session = start_session(master, workers, {**own, **parse_conf(conf)}, messages)
         with stopped_at_the_end(session, messages):
             yield SparkQueries(session, data, messages)

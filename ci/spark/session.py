@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.dataset.store.objects import AnyPath, on_disk
+from kraftcheck.ci.dataset.store.objects import AnyPath, absolute
 from kraftcheck.ci.terminal.refusal import JobFailedError, Refusal
 from kraftcheck.solvers.machine_code.regular import open_regular
 
@@ -246,7 +246,7 @@ def log_to(session: Any, log: Path) -> Callable[[], None]:
 
 def on_this_disk(path: AnyPath) -> str:
     """A path as Spark reads and writes it here, whatever file system is Hadoop's default; Hadoop decodes no escapes."""
-    return f"file://{on_disk(path).absolute()}"
+    return f"file://{absolute(path)}"
 
 
 @contextmanager

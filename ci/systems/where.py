@@ -116,11 +116,6 @@ def claims() -> Mapping[str, Property]:
 KINDS = {MODELLED: "modelled", CHECKED: "modelled and checked", LEFT_OUT: "left out"}
 
 
-def statements_at(words: str) -> tuple[Statement, ...]:
-    """The statements that a document's name and a line or number name; none for other words."""
-    return tuple(_named(" ".join(words.lower().split())))
-
-
 def _named(asked: str) -> Iterator[Statement]:
     for document in DOCUMENTS:
         name, _, rest = asked.rpartition(" ")
@@ -250,7 +245,7 @@ def _answer(words: str) -> tuple[list[lookup.RuleEntry], tuple[Statement, ...]]:
     """The statements that words name, and the rules: of a finding, by subject, as stated; raises Refusal."""
     if (finding := BY_ID.get(words)) is not None:
         return [entry for entry in lookup.entries() if is_of(finding, entry)], ()
-    stated = statements_at(words)
+    stated = tuple(_named(" ".join(words.lower().split())))
     named = {rule for one in stated for rule in one.rules}
     try:
         return find(words), stated

@@ -58,7 +58,7 @@ def table(explored: Sequence[ExploredRow], unexpected: Collection[tuple[Row, str
     by_rank: dict[int, list[tuple[str | Text, ...]]] = {}
     claims = dict.fromkeys(verdict.claim for one in explored for verdict in one.verdicts)
     for claim in claims:
-        verdicts = [(one.row, one.verdict(claim)) for one in explored if _judges(one, claim)]
+        verdicts = [(of.row, one) for of in explored for one in of.verdicts if one.claim == claim]
         by_preset = [[pair for pair in verdicts if pair[0][2] == preset] for preset in presets]
         surprise = any((row, claim) in unexpected for row, _ in verdicts)
         words = {report.WORDS[type(verdict.verdict)] for _, verdict in verdicts}
@@ -69,10 +69,6 @@ def table(explored: Sequence[ExploredRow], unexpected: Collection[tuple[Row, str
         for cells in by_rank[rank] if verbose or rank != passing else ():
             table_.add(*cells)
     return table_, len(claims) - len(table_.rows)
-
-
-def _judges(explored: ExploredRow, claim: str) -> bool:
-    return any(verdict.claim == claim for verdict in explored.verdicts)
 
 
 def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Collection[tuple[Row, str]]) -> Text:
@@ -128,11 +124,6 @@ def last_line(verdicts: int, unexpected: int, skipped: int, code: int) -> str:
     parts = [f"{unexpected} UNEXPECTED of {verdicts} verdicts" if unexpected else f"{verdicts} verdicts, 0 unexpected"]
     parts = [f"stopped: {skipped} row{'s' * (skipped != 1)} NOT checked"] * (skipped > 0) + parts
     return ", ".join(parts) + f" (exit {code})"
-
-
-def judged_rows(rows: Sequence[Row], checked: CheckedRows, planned: Collection[Row]) -> list[JudgedRun]:
-    """Every row, in order: its search and, where it was to be proven, its proof; what was not judged is no pass."""
-    return [run for row in rows for run in _runs(row, checked, row in planned)]
 
 
 def _runs(row: Row, checked: CheckedRows, planned: bool) -> Iterator[JudgedRun]:
@@ -314,7 +305,7 @@ def check_built_in(wanted: CheckOptions, screen: Screen, verbose: bool = False, 
     code = worst_first([*codes, *[EXIT_INCOMPLETE] * (skipped > 0)])
     closing = wanted.shard.words + last_line(checked.claims, len(unexpected), skipped, code)
     content = document(checked, code) if wanted.documented else {}
-    return FinishedCheck(judged_rows(rows, checked, planned), code, closing, content)
+    return FinishedCheck([run for row in rows for run in _runs(row, checked, row in planned)], code, closing, content)
 
 
 def _check(

@@ -135,11 +135,6 @@ class DiskEngine:
     threads: int
     memory: int
 
-    @classmethod
-    def of(cls, options: ClusterOptions, budget: SearchBudget) -> DiskEngine:
-        """The engine within a budget."""
-        return cls(budget.threads, budget.memory)
-
     @contextlib.contextmanager
     def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[DiskRunner]:
         """A runner that reports to the run."""

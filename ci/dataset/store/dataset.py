@@ -76,10 +76,6 @@ class Dataset:
             check_files(log, commits)
         return cls(log, commits, run.table, run.identity)
 
-    def check(self) -> None:
-        """Compare all level files with their digests, in this process; raises as `check_files`."""
-        check_files(self.log, self.commits)
-
     def files(self) -> list[AnyPath]:
         """The level files; those that no manifest names are not among them."""
         return [self.log.folder(level.depth) / file.name for level in self.levels for file in level.files]

@@ -182,13 +182,6 @@ def absolute(place: AnyPath) -> AnyPath:
     return place if isinstance(place, ObjectPath) else place.absolute()
 
 
-def on_disk(place: AnyPath) -> Path:
-    """A place of a file system; raises Refusal for one in a store."""
-    if isinstance(place, ObjectPath):
-        raise Refusal(f"{place} is a URL, and only an --out that is a folder is served here")
-    return place
-
-
 def by_name(places: Iterable[AnyPath]) -> list[AnyPath]:
     """Places in the order of their names."""
     return sorted(places, key=str)

@@ -87,7 +87,7 @@ def compare(kafka: KafkaOracle, model: Model, tables: Iterable[Rows]) -> Iterato
                 rows, expected, actual = previous
                 _collect_causes(causes, model, rows, _answers(expected, rows), actual.result())
                 cases += len(rows)
-                yield KafkaComparison(cases, _sorted(causes))
+                yield KafkaComparison(cases, tuple(sorted(causes.values(), key=lambda cause: -cause.cases)))
             previous = current
 
 
@@ -132,10 +132,6 @@ def dies_of(driver: Callable[[], JavaProcess], rows: Rows) -> bool:
 def _with_end(tables: Iterable[Rows]) -> Iterator[Rows | None]:
     yield from tables
     yield None
-
-
-def _sorted(causes: dict[tuple[str, ...], Cause]) -> tuple[Cause, ...]:
-    return tuple(sorted(causes.values(), key=lambda cause: -cause.cases))
 
 
 def _collect_causes(

@@ -170,11 +170,9 @@ def check(
     screen = plain_screen()
     with limited(time_limit):
         table = named_table(None if config is None else Path(config), built_in)
-        checked = (
-            check_built_in(wanted, screen, asked=built_in) if table is None else check_table(table, wanted, screen)
-        )
-    screen.plain(checked.last_line)
-    return Report(checked.code, checked.document, screen.text())
+        done = check_built_in(wanted, screen, asked=built_in) if table is None else check_table(table, wanted, screen)
+    screen.plain(done.last_line)
+    return Report(done.code, done.document, screen.text())
 
 
 def diff(

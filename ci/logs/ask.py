@@ -126,9 +126,8 @@ def asked_of(path: Path, words: Sequence[str], options: ReplayOptions) -> dict[s
     end = cluster_end(path, options)
     controller = end.state.controller
     answer, rules, found = deciding(handler(controller, words), controller, end.rules)
-    records = [
-        _told(row, end.summary.skips.described) for row in _records(controller, answer.records, parse(end.rules))
-    ]
+    written = _records(controller, answer.records, parse(end.rules))
+    records = [_told(row, end.summary.skips.described) for row in written]
     return {
         "version": DOCUMENT_VERSION, "command": "ask",
         "exit": end.summary.unless_in_part(0 if answer.accepted else EXIT_REFUSED),

@@ -237,10 +237,8 @@ class Condition:
     @cached_property
     def _silent(self) -> frozenset[int]:
         """The nodes that do not keep up with the quorum, or are no more, as far as that is known."""
-        registered = self.end.state.controller.image.registrations.values()
-        return self.end.summary.skips.silent | {
-            b.id for b in registered if self._word(b) in ("fenced", "shut down", "lost")
-        }
+        known, down = self.end.state.controller.image.registrations.values(), ("fenced", "shut down", "lost")
+        return self.end.summary.skips.silent | {b.id for b in known if self._word(b) in down}
 
     def _quorum_without(self, broker: int, silent: Set[int] = frozenset()) -> list[str]:
         """The voters of the quorum, where those besides some are no majority without a broker, which is one of them."""

@@ -227,7 +227,6 @@ def _print(screen: Screen, parts: Sequence[TablePart], listed: bool) -> int:
             screen.plain(line)
         outcome_counts = counts(part.rows)
         undecided += outcome_counts.get("undecided", 0)
-        screen.plain(
-            "\n" + ", ".join([f"{len(part.rows)} mutants", *(f"{n} {word}" for word, n in outcome_counts.items())])
-        )
+        counted = [f"{len(part.rows)} mutants", *(f"{n} {word}" for word, n in outcome_counts.items())]
+        screen.plain("\n" + ", ".join(counted))
     return print_end(screen, undecided)

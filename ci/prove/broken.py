@@ -265,9 +265,8 @@ def closing(results: Sequence[BrokenProof], code: int) -> str:
         (sum(len(result.unanswered) for result in results), "break without an answer"),
         (sum(len(result.refused) for result in results), "cannot be asked"),
     )
-    return (
-        f"{len(results)} variants, {count} proofs: " + ", ".join(f"{n} {what}" for n, what in kinds) + f" (exit {code})"
-    )
+    told = ", ".join(f"{n} {what}" for n, what in kinds)
+    return f"{len(results)} variants, {count} proofs: {told} (exit {code})"
 
 
 def document(results: Sequence[BrokenProof], code: int) -> dict[str, object]:

@@ -171,9 +171,7 @@ def _print_cores(screen: Screen, proof: Proof) -> None:
             group, _, rest = premise.partition(": ")
             if rest != name:
                 by_group.setdefault(group, []).append(rest)
-        groups = [
-            f"{group}s {', '.join(names)}" for group, names in by_group.items() if group in ("invariant", "guard")
-        ]
+        groups = [f"{kind}s {', '.join(names)}" for kind, names in by_group.items() if kind in ("invariant", "guard")]
         screen.plain(f"  {name}: " + ("; ".join(groups) or "the rules alone"))
 
 

@@ -157,9 +157,7 @@ class LostProcess(Interrupted):
 
     def __init__(self, part: object, code: int | None) -> None:
         name = " ".join(map(str, part)) if isinstance(part, tuple) else str(part)
-        cause = (
-            f"was ended by {_signal(-code)}" if code is not None and code < 0 else f"ended with the exit code {code}"
-        )
+        cause = f"was ended by {_signal(-code)}" if code and code < 0 else f"ended with the exit code {code}"
         likely = ", as a system does that is short of memory: give fewer --workers" * (code == -signal.SIGKILL)
         super().__init__(f"{name}: its process {cause}{likely}")
 

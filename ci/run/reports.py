@@ -164,9 +164,8 @@ def write_unjudged(command: str, files: Mapping[str, Path], code: int, reason: s
         at = formats.place(begins[1], int(begins[2] or 1))
     row = JudgedProperty(claim.id, claim.kind, NOT_JUDGED, reason, False, claim=claim, at=at)
     nothing = System(name=f"kraftcheck {command}", summary="", initial=(), actions=(), layout=None)
-    run = JudgedRun(
-        subject(nothing, None, {}, None), command, (row,), command=shlex.join(["kraftcheck", *sys.argv[1:]])
-    )
+    again = shlex.join(["kraftcheck", *sys.argv[1:]])
+    run = JudgedRun(subject(nothing, None, {}, None), command, (row,), command=again)
     screen = console(to_stderr=True) if _is_action() else plain_screen()
     reports = ReportFiles(left.get("--junit"), left.get("--sarif"))
     reports.write(screen, [run], code, f"no verdict: {reason} (exit {code})")

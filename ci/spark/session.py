@@ -294,6 +294,5 @@ def job_error(error: Exception, log: Path) -> JobFailedError:
             return JobFailedError(message.format(*match.groups()) + f" (details in {log})")
     lines = [line.strip() for line in text.splitlines() if line.strip() and not re.match(r"\s*at \S+\(", line)]
     telling = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
-    return JobFailedError(
-        f"a Spark job failed: {(telling or lines or [type(error).__name__])[-1][:300]} (details in {log})"
-    )
+    said = (telling or lines or [type(error).__name__])[-1][:300]
+    return JobFailedError(f"a Spark job failed: {said} (details in {log})")

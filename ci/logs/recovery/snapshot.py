@@ -99,9 +99,8 @@ def _snapshot(fields: Fields, rules: RuleSet) -> Snapshot:
     if len(registrations) < len(broker_fields):
         raise FormError("brokers: an id is listed twice")
     switches = fields.read_or("features", Fields.of, Fields({})).only("elr_enabled")
-    controller = Controller(
-        features=Features(elr_enabled=switches.read_or("elr_enabled", flag, True)), settings=Settings()
-    )
+    features = Features(elr_enabled=switches.read_or("elr_enabled", flag, True))
+    controller = Controller(features=features, settings=Settings())
     records = [*registrations.values(), *_topics(fields)]
     controller = replay_all(controller, records, rules)
     return Snapshot(

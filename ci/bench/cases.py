@@ -280,7 +280,6 @@ BESIDE = Benchmark(
 
 
 def _program(name: str, *words: str) -> Contender:
-    """A program of `kraftcheck.ci.bench.programs`."""
     assert name in PROGRAMS
     return Contender(words[-1], lambda folder: [sys.executable, "-m", "kraftcheck.ci.bench.programs", name, *words])
 
@@ -309,7 +308,6 @@ QUESTIONS = {
 
 
 def _explored_into(words: str, place: Path) -> None:
-    """A dataset, made natively."""
     from kraftcheck.ci.bench.contest import figures_of
 
     command = ("explore", *words.split(), "--engine", "disk", "--handover", str(10**12), "--out", "{place}/run")

@@ -237,7 +237,6 @@ class SyntheticLog:
         return self._ledger.base.at(self._offset)
 
     def _whole_batch(self, records: Iterable[ModelRecord]) -> bytes:
-        """A batch that is taken in as a whole."""
         written = list(records)
         state = self._ledger.state().at(self._offset)
         for record in written:

@@ -44,7 +44,6 @@ EVERY = "all"  # stands for every known version
 def _number(
     name: str, low: int, high: int, default: int | None, says: str, metavar: str | None = None, *, is_shown: bool = True
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """An option that is a number of a range."""
     shown = is_shown and default is not None
     return click.option(name, type=click.IntRange(low, high), default=default, show_default=shown, metavar=metavar,
                         help=says)  # fmt: skip
@@ -117,7 +116,6 @@ def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any)
 
 
 def _run_vectors(paths: tuple[Path, ...], rules: str | None, target: str | None, allow_unsupported: bool) -> NoReturn:
-    """Run vectors, report, and end with the exit code."""
     if not paths:
         raise Refusal("name files or folders of vectors: --vectors PATH..., or a release: --kafka VERSION")
     check_writable(target)

@@ -127,8 +127,6 @@ class DiskRunner:
 
 @define
 class _LevelWork:
-    """The work on one level."""
-
     runner: DiskRunner
     level: levelfiles.LevelJob
     pool: ThreadPool

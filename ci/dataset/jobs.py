@@ -344,7 +344,6 @@ def rows_here(stages: Stages, threads: int = 1, stopped: Callable[[], bool] = la
 
 
 def _parts(ordered: pa.Table, targets: int) -> Iterator[Iterable[Any]]:
-    """The rows of each task of the second stage."""
     borders = np.searchsorted(ordered["target"].to_numpy(), np.arange(targets + 1))
     for first, last in itertools.pairwise(borders.tolist()):
         yield ordered.slice(first, last - first).to_batches()

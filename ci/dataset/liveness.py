@@ -181,7 +181,6 @@ class CommittedLiveness:
         return Liveness(findings, "", self.rounds, time.monotonic() - start)
 
     def _finding(self, number: int, stop: threading.Event) -> LivenessFinding:
-        """The result about one property."""
         constraints, name = constraints_of(self.program, number), f"claim-{number}"
         question = self._question(number, constraints)
 
@@ -210,7 +209,6 @@ class CommittedLiveness:
         return self.program.liveness.claims[number].claim.kind
 
     def _question(self, number: int, constraints: Sequence[Constraint]) -> RegionQuestion:
-        """The property as workers take it."""
         claim, total = self.program.liveness.claims[number], len(self.program.liveness.claims)
         steps = [0] * self.program.instances
         for bit, one in enumerate(constraints):

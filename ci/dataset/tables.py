@@ -20,7 +20,6 @@ def states_table(layout: Layout, packed: npt.NDArray[np.uint64]) -> pa.Table:
 
 
 def _array(column: Column, packed: npt.NDArray[np.uint64]) -> pa.Array:
-    """The values of a column."""
     if slots := slots_of(column):
         ids = np.column_stack([_values(one, packed) for one in slots])
         there = ids != [one.none for one in slots]

@@ -103,7 +103,6 @@ def initial_states(session: Session) -> Iterator[str]:
 
 
 def _differences(first: Session, other: Session) -> Iterator[str]:
-    """The fields in which another initial state differs."""
     ours, theirs = (lines(session.trace())[1:] for session in (first, other))
     yield from (line.strip() for line in theirs if line not in ours and " = " in line)
 
@@ -130,7 +129,6 @@ def go_to(session: Session, chosen: Subject, text: str, budget: SearchBudget) ->
 
 
 def _along(session: Session, steps: Sequence[TraceStep]) -> Session:
-    """The session after the steps of a trace."""
     for step in steps:
         instance = next(
             choice.instance
@@ -204,7 +202,6 @@ def loaded(stepper: Stepper, session: Session, path: Path) -> Session:
 
 
 def _number(word: str, rest: str, default: int | None = None) -> int:
-    """The number that a command takes."""
     if not rest and default is not None:
         return default
     if not (rest.isascii() and rest.isdigit() and len(rest) < 10):

@@ -416,7 +416,6 @@ def _run(recipe: itf.Recipe, traced: Program, shorten: bool) -> Trace:
 
 
 def _sentence(claim: Property | None, trace: Trace) -> str:
-    """What the trace is about, in words."""
     if claim is not None:
         return claim.sentence
     return "steps that somebody took" if trace.kind == RUN else "a state without successors is quiescent"
@@ -438,7 +437,6 @@ def _check_exported(trace: Trace, export: str | None) -> None:
 
 
 def _steps(traced: Program, claim: Property | None, trace: Trace, full: bool, verbose: bool) -> str:
-    """The trace as text, with what fails at each step."""
     marks = every_property(traced, trace) if verbose else already_false(claim, trace)
     return "\n".join(lines(trace, full, marks))
 

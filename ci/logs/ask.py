@@ -177,7 +177,6 @@ def _in_short(instead: RequestAnswer, answer: RequestAnswer) -> str:
 
 
 def _records(controller: Controller, records: Sequence[LogRecord], rules: RuleSet) -> Iterator[Row]:
-    """Each record, with what it changes of a partition."""
     for record in records:
         kind = type(record).__name__
         if isinstance(record, PartitionChangeRecord):
@@ -196,7 +195,6 @@ def _records(controller: Controller, records: Sequence[LogRecord], rules: RuleSe
 
 
 def _plain(p: Partition) -> dict[str, Any]:
-    """A partition as plain values."""
     lists = {"replicas": p.replicas, "isr": p.isr, "elr": p.elr, "last known leader": p.last_known_elr,
              "removing": p.removing, "adding": p.adding}  # fmt: skip
     numbers = {"leader epoch": p.leader_epoch, "partition epoch": p.partition_epoch}

@@ -106,7 +106,6 @@ def html(drawing: LogDrawing, summary: Summary, found: Row | str, renamed: bool 
 
 
 def _cause(row: Row) -> dict[str, Any]:
-    """A cause of violations as a lane."""
     spells = [[spell["from"], spell["until"]] for spell in row["spells"]]
     return {"name": visible(known.label(row)), "title": visible(known.title(row)), "deliberate": row["deliberate"],
             "spells": spells}  # fmt: skip

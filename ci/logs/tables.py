@@ -169,7 +169,6 @@ class _Timelines:
             self._flush_updates()
 
     def _flush_updates(self) -> None:
-        """Put the changes that wait into the columns."""
         if not self._updates:
             return
         keys, slots = zip(*self._updates, strict=True)
@@ -349,7 +348,6 @@ class Tables:
         return known
 
     def _flush(self) -> None:
-        """Write what waits."""
         offsets, times, rules, records, counts = zip(*self._rows, strict=True) if self._rows else ((),) * 5
         if max(counts, default=0) > _MAX_COUNT:
             offset = next(row[0] for row in self._rows if row[-1] > _MAX_COUNT)
@@ -359,7 +357,6 @@ class Tables:
         self._reset()
 
     def _event_texts(self) -> list[str]:
-        """The events of the batches that wait, in words."""
         words, by_name, places = [], dict[str, dict[bytes, str]](), self._timelines.places
         for event, key in zip(self._events, self._event_keys, strict=True):
             name = event.name

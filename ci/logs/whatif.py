@@ -72,7 +72,6 @@ def _losses(rows: Sequence[Mapping[str, Any]], every: bool) -> Iterator[str]:
 
 
 def _named(names: Sequence[str], every: bool) -> str:
-    """Three names, or all."""
     shown = names if every else names[:3]
     return ", ".join(shown) + (f", and {len(names) - len(shown)} more: --all" if len(names) > len(shown) else "")
 
@@ -196,7 +195,6 @@ def _without_quorum(row: Mapping[str, Any], end: ClusterEnd, faults: int) -> Map
 
 
 def _document(summary: Summary) -> dict[str, Any]:
-    """What a replay says of the log, as plain values."""
     return {
         "notes": list(summary.notes), "unexplained": len(summary.unexplained), "skipped": list(summary.skips.places),
         "incomplete": list(summary.incomplete),

@@ -170,7 +170,6 @@ def explain_command(words: tuple[str, ...], target: str | None, source: str | No
 
 
 def _write(parts: Sequence[TablePart], code: int, target: str | None, shard: Shard, **pages: str | None) -> None:
-    """Write the table to each place that was asked for."""
     for name, writer in (("markdown", page), ("html", html)):
         place = pages[name]
         if place is not None:
@@ -193,8 +192,6 @@ def _explored(
     chosen: Subject | None, action: str | None, shard: Shard, budget: SearchBudget, quiet: bool,
     cluster: Cluster | None,
 ) -> list[TablePart]:  # fmt: skip
-    """The parts by a new exploration."""
-
     def build_parts(context: ExploreContext) -> list[TablePart]:
         return of_page(context) if chosen is None else [of_subject(chosen, action, context, shard)]
 

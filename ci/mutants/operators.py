@@ -403,7 +403,6 @@ def further_subjects() -> dict[str, Subject]:
 
 
 def _with_lemmas(chosen: Subject) -> Subject:
-    """A subject whose lemmas are claims like the others."""
     system = chosen.system
     claims = evolve(system, properties=lambda setting: [*system.properties(setting), *system.lemmas(setting)])
     return evolve(chosen, system=claims)

@@ -312,7 +312,6 @@ def check_certificate(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _words(chosen: Subject) -> dict[str, Any]:
-    """What the index says a certificate is of."""
     bounds = {name: spelled(value) for name, value in chosen.setting.bounds.items()}
     return {"system": chosen.name, "scope": chosen.setting.scope, "bounds": bounds, "rules": chosen.rules}
 

@@ -248,7 +248,6 @@ class Definitions:
             self._check_term(part, bound)
 
     def _bound(self, binder: str, bindings: list[Tree], bound: set[str]) -> set[str]:
-        """The names that a term binds, each once."""
         names = set[str]()
         for one in bindings:
             match one:

@@ -277,7 +277,6 @@ class SearchQuestion:
         return self._result(*self._committed(traced, quiet))
 
     def _committed(self, traced: Program, quiet: bool) -> tuple[Exploration, DatasetPart]:
-        """The search whose levels are committed."""
         check_packages(self.engine)
         # The modules below import packages that are there only with an extra.
         from kraftcheck.ci.dataset.search.committed import DiskEngine, LevelEngine, explore_committed

@@ -308,7 +308,6 @@ class Made:
         return Made(self.plain, tuple(one for one in self.parts if one is not override))
 
     def _on_ints(self, setting: Setting) -> Integers:
-        """The system without properties, on ints."""
         made = evolve(self.plain, initial=self.initial, actions=self.actions, layout=self.layout,
                       properties=lambda _: ())  # fmt: skip
         return Integers(made, setting)

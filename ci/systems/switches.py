@@ -114,7 +114,6 @@ def check_changes(chosen: Subject, how: How[Any] = trace) -> None:
 
 
 def _slots(program: Program, field: str) -> list[int]:
-    """The places of a field in the layout."""
     paths = (slot.path.replace("[", ".").split(".")[0] for slot in program.layout.slots)
     return [at for at, path in enumerate(paths) if path == field]
 
@@ -142,7 +141,6 @@ def reads(program: Program, field: str) -> bool:
 
 
 def _given_bounds(chosen: Subject) -> dict[str, int]:
-    """The bounds that differ from those of the scope."""
     preset = chosen.system.scopes[chosen.setting.scope]
     lowest = {bound.name: bound.lo for bound in chosen.system.bounds}
     bounds = chosen.setting.bounds.items()
@@ -300,7 +298,6 @@ def _scopes(system: System, rules: Any) -> list[str]:
 
 
 def _unread_bound(chosen: Subject, name: str) -> str:
-    """The refusal of a bound that changes nothing."""
     value, usual = spelled(chosen.setting[name]), chosen.system.scopes[chosen.setting.scope].get(name)
     rules = "" if chosen.rules is None else f" under {chosen.rules}"
     return (

@@ -92,7 +92,6 @@ def of_the_document(variant: str) -> bool:
 
 @functools.cache
 def _switched() -> Mapping[str, tuple[str, ...]]:
-    """The rules that each variant switches."""
     found: dict[str, tuple[str, ...]] = {}
     for entry in lookup.entries():
         for name in entry.rule.switches:

@@ -208,7 +208,6 @@ class _Answered:
 
 
 def _by_machine(request: JudgementRequest) -> _Answered:
-    """The answer of a machine of Hypothesis."""
     try:
         from kraftcheck.ci.testing.judging import evidence
     except ModuleNotFoundError as error:
@@ -246,7 +245,6 @@ def result_of(request: JudgementRequest) -> Result:
 
 
 def _by_compiled_code(request: JudgementRequest) -> _Answered:
-    """The answer of a search of all states, or of random walks."""
     chosen, found = request.chosen, result_of(request)
     if found.exploration is not None:
         bounds = {one.claim: one.verdict.bound for one in found.judged if isinstance(one.verdict, Holds)}

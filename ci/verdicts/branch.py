@@ -206,7 +206,6 @@ class _Outcome:
         return any(one.owner in self.deciding for one in self.unrun)
 
     def _of_promises(self) -> int:
-        """The exit code of what the rules are of."""
         if self.naming is None:
             return 0 if self.complete else EXIT_INCOMPLETE
         if self.naming.name is None:
@@ -515,7 +514,6 @@ def _explored(
 
 
 def _scope_text(system: str) -> str:
-    """A system with the scope in which it is explored."""
     return ", ".join((f"{system} {SCOPE}", *(f"{name} {value}" for name, value in BOUNDS.get(system, {}).items())))
 
 

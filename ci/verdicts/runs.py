@@ -155,7 +155,6 @@ def execute(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> Ex
 
 
 def _answered(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> Result:
-    """The answer of the run's engine."""
     one, chosen = prepared.configured, prepared.subject
     if one.engine == "prove":
         budget = search_budget(1, memory, max_states=MOST_STATES, keep=True)

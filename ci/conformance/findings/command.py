@@ -249,7 +249,6 @@ def differences(before: Evidence, now: Evidence) -> list[str]:
 
 
 def _write(screen: Screen, out: Path, searches: Sequence[ReleaseSearch]) -> None:
-    """The traces, and the tests with what they stand on."""
     with results("--out", out) as place:
         for one in searches:
             if one.trace is None:

@@ -129,7 +129,6 @@ def _is_moving(cluster: KafkaCluster) -> bool:
 
 
 def _metadata_size(cluster: KafkaCluster) -> int:
-    """The length of the metadata log, in bytes."""
     return sum(place.stat().st_size for place in cluster.metadata(cluster.layout.controllers[0]).glob("*.log"))
 
 

@@ -289,7 +289,6 @@ def _reported(finding: Finding, link: Link) -> str:
 
 
 def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
-    """The shortest trace, in Kafka's words."""
     values = search.subject_of(finding, rules_of(finding, shown.release)).setting.values().items()
     shown_of = {name: number for name, number in values if number and (name, number) != ("directories", 1)}
     numbers = ", ".join(text.format(shown_of[name]) for name, text in SETTINGS.items() if name in shown_of)
@@ -494,7 +493,6 @@ def _scope(place: FindingSearch) -> str:
 
 
 def _again(finding: Finding, place: FindingSearch, shown: Evidence) -> Iterator[str]:
-    """The commands that show it again."""
     yield "## Again\n\n```text"
     yield (
         f"kraftcheck explore {place.system} --scope {_scope(place)} "

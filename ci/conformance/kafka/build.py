@@ -378,7 +378,6 @@ def _of_checkout(place: Path) -> list[Path]:
 
 
 def _gradle(modules: Sequence[Path]) -> str:
-    """The command that builds modules of a checkout."""
     gradle = "./gradlew" if (modules[0].parent / "gradlew").exists() else "gradle"
     return f"{gradle} {' '.join(f':{module.name}:jar' for module in modules)}"
 

@@ -60,7 +60,6 @@ def late_replies(version: str) -> dict[str, bool]:
 
 
 def _answers(version: str, driver: str, package: str, cases: Mapping[str, object]) -> dict[str, str]:
-    """The word that a driver answers to each case."""
     class_path = compile_driver(Build(version), driver, SERVER)
     command = [program("java"), *SHORT_RUN, "-cp", class_path, f"{package}.{driver}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT)

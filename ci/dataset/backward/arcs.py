@@ -333,7 +333,6 @@ class _Part:
         """Take what the part is told of its states."""
 
     def _files(self, folder: AnyPath) -> dict[str, LevelFile | None]:
-        """The files beside the arcs."""
         pairs = np.concatenate([np.zeros((0, 2), np.int64), *self._leaves])
         return {
             "marks": written_file(folder, "marks", bits=self._marks.view(np.int64)),
@@ -390,7 +389,6 @@ class _Part:
         self._leaves.append(np.column_stack([sources, bits.view(np.int64)]))
 
     def _order(self, targets: Numbers) -> Numbers:
-        """The arcs that count, by target."""
         return np.argsort(targets)
 
     def _own(self) -> list[list[int]]:

@@ -189,7 +189,6 @@ class CommittedBackward:
     def _follow(
         self, parts: Sequence[PartFiles], numbering: StateNumbering, marks: Marks, stop: threading.Event
     ) -> None:
-        """Raise all marks along arcs in memory."""
         spec, folder = self.runner.spec, self._rounds.folder
         held = HeldArcs(ways_of(spec), marks, arcs_in(parts))
         for number, files in enumerate(parts):

@@ -151,7 +151,6 @@ class CommittedOrigins:
         raise levelfiles.DamagedLevelError(f"{self.log.manifest(depth)}: no row {number} in bucket {bucket}")
 
     def _values(self, file: AnyPath, group: levelfiles.RowGroup, number: int) -> dict[str, int]:
-        """The numbers of a row of a group."""
         names = ["id", "parent", "action", *(f"w{i}" for i in range(self.words))]
         with levelfiles.row_groups(file) as source:
             levelfiles.check_group(file, source, group.group, group.first + group.rows)

@@ -140,7 +140,6 @@ class DatasetRun:
             self.judge(LocalJobs(self.blocks.spec, self.budget.threads), self.budget.memory)
 
     def _initial(self) -> Commit:
-        """The first level, written."""
         spec, program = self.blocks.spec, self.kernel.program
         states = np.array(program.initial, dtype=np.uint64)
         records, counts = self.blocks.by_bucket(np.column_stack([states, np.full(len(states), INITIAL)]))
@@ -205,7 +204,6 @@ class DatasetRun:
         self.report(SearchProgress(len(self.levels) - 1, self.generated, self.distinct, changed, seconds, rounds), None)
 
     def _commit_of(self, depth: int, result: JobResult, engine: str) -> Commit:
-        """The commit of what a job brought back."""
         plan, before = self.kernel.plan, self.commits[-1].rows
         if result.expanded != before:
             raise JobFailedError(f"the job of level {depth} expanded {result.expanded:,} of {before:,} states")

@@ -252,7 +252,6 @@ def _started(pid: int) -> int | None:
 
 
 def _open_locked(path: Path) -> int:
-    """The file, open and locked."""
     while True:
         handle = _open(path)
         try:
@@ -360,7 +359,6 @@ class CommitLog:
         return self._read_run()[0]
 
     def _read_run(self) -> tuple[RunDocument, str]:
-        """The content of run.json, and its digest."""
         if not isinstance(self.out, objects.ObjectPath):
             check_local(self.out)
         if not self.exists():

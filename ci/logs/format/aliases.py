@@ -87,7 +87,6 @@ class Aliases:
         return text if reserved else self._number("directory", text).ljust(_DIRECTORY_CHARACTERS, "_") + "A"
 
     def _number(self, kind: str, name: str) -> str:
-        """The name that stands for another of its kind."""
         known = self._names.get((kind, name))
         if known is None:
             self._counts[kind] = self._counts.get(kind, 0) + 1

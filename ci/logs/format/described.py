@@ -342,7 +342,6 @@ def _uuid(text: str) -> str:
 
 
 def _records(shown: Shown) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """The records of a snapshot: kind, version and fields."""
     live = shown.live
     level = level_of(shown.beside.supported) or LEVEL
     yield "FEATURE_LEVEL_RECORD", 0, {"name": METADATA_VERSION, "featureLevel": level}

@@ -344,7 +344,6 @@ Part: TypeAlias = tuple[str, Iterator[Batch | CompactBatch]]
 
 
 def _file(path: AnyPath, skipped: SkipCount, compact_form: bool, last: bool) -> Iterator[Part]:
-    """The batches of a file."""
     data, suffix, is_whole = _standard_input() if path == STDIN else _read(path), path.suffix, True
     name = "standard input" if path == STDIN else str(path) if skipped.aliases is None else path.name
     if data.startswith(_GZIP):

@@ -317,7 +317,6 @@ def _plain(data: bytes, budget: int) -> bytes:
 
 
 def _expanded(data: bytes, base: int) -> bytes:
-    """The records of a batch of one member of gzip."""
     stream = zlib.decompressobj(wbits=GZIP_MEMBER)
     try:
         expanded = stream.decompress(data, MAX_EXPANDED)

@@ -252,7 +252,6 @@ NUMBERS = 20  # numbers that a case is drawn from
 
 
 def _drawn_change(draws: Draws, slots: int, factor: int) -> dict[str, Any]:
-    """The columns of one drawn case, by name."""
     replicas = draws.some(range(slots), factor)
     isr = _some(draws, replicas)
     in_elr, base = draws.below(1 << slots), PartitionBase(replicas, isr, 0, 0)

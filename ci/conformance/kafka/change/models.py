@@ -249,7 +249,6 @@ _ABSENT = {**dict.fromkeys(("isr", "replicas", "directories", "elr"), VACANT), "
 
 
 def _leaves(name: str, value: Any) -> Sequence[Word]:
-    """The columns of a symbolic field."""
     if name == "leader":
         return (value,)
     if name in ("removing", "adding"):
@@ -262,7 +261,6 @@ def _slots(members: Any) -> Sequence[Word]:
 
 
 def _after(p: registration.Partition, leaves: Callable[[str, Any], Sequence[Word]]) -> list[Word]:
-    """The columns of a partition after the record."""
     fields = [leaf for name in RECORD_FIELDS for leaf in leaves(name, getattr(p, name))]
     return [p.leader, p.leader_epoch, p.partition_epoch, word(p.recovering), *fields]
 

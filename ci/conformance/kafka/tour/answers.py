@@ -154,8 +154,6 @@ class AnsweredSystem:
         return {}
 
     def _answered(self, action: Action, kind: TourKind, first: int) -> Action:
-        """The action with Kafka's answers."""
-
         def effect(state: Any, **arguments: Any) -> Outcome:
             graph = _graph_of(state)
             if graph is not None:
@@ -207,8 +205,6 @@ class AnsweredSystem:
         return answer, variables
 
     def _outcome(self, action: Action, state: Any, arguments: Mapping[str, Any], answer: Answer) -> Outcome:
-        """The outcome of an action whose events have this answer."""
-
         self._now.current = answer, action.name, arguments
         found = action.outcome(state, arguments)
         managed = [leaf for _, leaf in leaves(answer.after)]
@@ -221,7 +217,6 @@ def _graph_of(state: Any) -> Graph | None:
 
 
 def _answer(head: Mapping[str, Any], after: Any) -> Answer:
-    """The answer of columns by name, and the state after it."""
     others = {name: value for name, value in head.items() if name not in DOUBTS}
     return Answer(**others, doubts={name: head[name] for name in DOUBTS}, after=after)
 

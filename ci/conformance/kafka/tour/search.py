@@ -338,7 +338,6 @@ class AnsweredSearch:
                 self._counters[first + offset + word] |= np.int64(np.uint64(1 << bit).view(np.int64))
 
     def _differs(self, one: KindRows, row: int, states: States, raw: Rows) -> Bits:
-        """Which answers are not those of the rules."""
         if not len(states):
             return np.zeros(0, dtype=np.bool_)
         ruled = self.answered.model.decide(states, one.kind.first + row)[0]

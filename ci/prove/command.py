@@ -417,9 +417,8 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
                    "engine", "shard")  # fmt: skip
         check_endless(theory_, (), bounded_only=False, certified=True)
         compare_certificate(request, theory_, Path(flags["against"]), flags["seed"])
-    flags["only"] = _shared(
-        flags["shard"], theory_, question.check_only(name, theory_, flags["only"], flags["invariants"])
-    )
+    only = question.check_only(name, theory_, flags["only"], flags["invariants"])
+    flags["only"] = _shared(flags["shard"], theory_, only)
     effort, bounded_only = _effort(flags), _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
     check_endless(theory_, (flags["solver"], flags["second"]), bounded_only, flags["certificate"] is not None)

@@ -22,7 +22,7 @@ from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.nearest import nearest
-from kraftcheck.model.rules.ruleset import CHOICES, PRESETS, parse
+from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.properties.catalogue import find as find_system_of
 from kraftcheck.properties.register.coverage import CHECKED, DOCUMENTS, LEFT_OUT, MODELLED, Statement
@@ -81,13 +81,6 @@ def rules_between(claim: str, variant: str) -> tuple[str, ...]:
     switched = {rule for name in lookup.names_in(variant) for rule in _switched().get(name, ())}
     named = claims()[claim].rules if claim in claims() else ()
     return tuple(rule for rule in named if rule in switched)
-
-
-def of_the_document(variant: str) -> bool:
-    """Whether a variant is what the documents say: then the property is what their words break."""
-    names = {name.replace("-", "_") for name in lookup.names_in(variant)}
-    feature = all(CHOICES[name].metadata["group"] == "feature" for name in names)
-    return not feature and not variant.startswith("-") and all(PRESETS["kip"].value(name) for name in names)
 
 
 @functools.cache

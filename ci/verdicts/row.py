@@ -235,10 +235,6 @@ class ExploredRow:
             return one
         return evolve(one, verdict="holds of some case", expected="vacuous", passed=False)
 
-    def verdict(self, claim: str) -> PropertyVerdict:
-        """The verdict of a property by its id; raises KeyError for another."""
-        return {verdict.claim: verdict for verdict in self.verdicts}[claim]
-
     def line(self, outcome: str) -> str:
         """The search as the check prints it."""
         return (

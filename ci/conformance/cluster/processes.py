@@ -300,10 +300,6 @@ class KafkaCluster:
         self.admin.ask("create", topic=topic, assignment=[list(replicas) for replicas in assignment], configs=named)
         self.wait(f"{topic} is led", lambda: all(one.leader >= 0 for one in self.admin.describe(topic)))
 
-    def add_partitions(self, topic: str, total: int, assignment: Iterable[Sequence[int]] = ()) -> None:
-        """Give a topic more partitions, with the replicas of each new one or where Kafka places them."""
-        self.admin.ask("add partitions", topic=topic, total=total, assignment=[list(one) for one in assignment])
-
     def configure(self, topic: str, setting: str, value: str | None) -> None:
         """Set one configuration of a topic, or with None take it away."""
         self.admin.ask("configure", kind="TOPIC", name=topic, configs={setting: value})
@@ -312,15 +308,6 @@ class KafkaCluster:
         """Ask that a partition gets these replicas, or with None that its reassignment is cancelled."""
         target = None if replicas is None else list(replicas)
         self.admin.ask("reassign", topic=topic, partition=partition, replicas=target)
-
-    def throttle(self, topic: str, bytes_per_second: int | None) -> None:
-        """Throttle the copying of all replicas of a topic, or with None no more."""
-        rate, replicas = (None, None) if bytes_per_second is None else (str(bytes_per_second), "*")
-        for side in ("leader", "follower"):
-            for broker in self.layout.brokers:
-                configs = {f"{side}.replication.throttled.rate": rate}
-                self.admin.ask("configure", kind="BROKER", name=str(broker), configs=configs)
-            self.configure(topic, f"{side}.replication.throttled.replicas", replicas)
 
     @property
     def controllers(self) -> str:
@@ -378,22 +365,6 @@ class KafkaCluster:
         """Start brokers and wait until clients see them."""
         self.start(*brokers)
         self.wait_until_unfenced(*brokers)
-
-    def start_and_wait(self, broker: int) -> None:
-        """Start a broker and wait until it has caught up."""
-        self.start(broker)
-        time.sleep(4)
-        self.wait_until_unfenced(broker)
-        self.wait_in_sync()
-
-    def lose_directory(self, broker: int, topic: str) -> None:
-        """A broker's first log directory fails while a topic is filled; the broker stops, and comes back with it."""
-        self.break_directory(broker, 0)
-        time.sleep(15)
-        self.fill(topic)
-        self.stop(broker)
-        self.mend_directory(broker, 0)
-        self.start_and_wait(broker)
 
     def partition(self, topic: str, number: int = 0) -> PartitionDescription:
         """One partition as Kafka describes it."""

@@ -20,7 +20,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -45,6 +45,39 @@ FENCED_S = 9  # until a silent broker is fenced, in seconds
 CORDONED_FROM = (4, 3)  # the first line of releases in which a directory can be cordoned
 
 
+def add_partitions(cluster: KafkaCluster, topic: str, total: int, assignment: Iterable[Sequence[int]] = ()) -> None:
+    """Give a topic more partitions, with the replicas of each new one or where Kafka places them."""
+    cluster.admin.ask("add partitions", topic=topic, total=total, assignment=[list(one) for one in assignment])
+
+
+def throttle(cluster: KafkaCluster, topic: str, bytes_per_second: int | None) -> None:
+    """Throttle the copying of all replicas of a topic, or with None no more."""
+    rate, replicas = (None, None) if bytes_per_second is None else (str(bytes_per_second), "*")
+    for side in ("leader", "follower"):
+        for broker in cluster.layout.brokers:
+            configs = {f"{side}.replication.throttled.rate": rate}
+            cluster.admin.ask("configure", kind="BROKER", name=str(broker), configs=configs)
+        cluster.configure(topic, f"{side}.replication.throttled.replicas", replicas)
+
+
+def start_and_wait(cluster: KafkaCluster, broker: int) -> None:
+    """Start a broker and wait until it has caught up."""
+    cluster.start(broker)
+    time.sleep(4)
+    cluster.wait_until_unfenced(broker)
+    cluster.wait_in_sync()
+
+
+def lose_directory(cluster: KafkaCluster, broker: int, topic: str) -> None:
+    """A broker's first log directory fails while a topic is filled; the broker stops, and comes back with it."""
+    cluster.break_directory(broker, 0)
+    time.sleep(15)
+    cluster.fill(topic)
+    cluster.stop(broker)
+    cluster.mend_directory(broker, 0)
+    start_and_wait(cluster, broker)
+
+
 def usual_create_topics(cluster: KafkaCluster) -> None:
     """Topics of several kinds, with data."""
     cluster.create("orders", [(0, 1, 2), (1, 2, 0), (2, 0, 1)], min_insync_replicas="2")
@@ -58,7 +91,7 @@ def usual_create_topics(cluster: KafkaCluster) -> None:
 
 def usual_change(cluster: KafkaCluster) -> None:
     """More partitions, another configuration, a topic less."""
-    cluster.add_partitions("orders", 4)
+    add_partitions(cluster, "orders", 4)
     cluster.configure("single", "min.insync.replicas", "2")
     cluster.admin.ask("delete", topic="short-lived")
 
@@ -68,10 +101,10 @@ def usual_lose_brokers(cluster: KafkaCluster) -> None:
     cluster.kill(1)
     cluster.wait_for_isr_without("orders", 1)
     cluster.fill("orders")
-    cluster.start_and_wait(1)
+    start_and_wait(cluster, 1)
     cluster.stop(2)
     time.sleep(3)
-    cluster.start_and_wait(2)
+    start_and_wait(cluster, 2)
     cluster.elect("PREFERRED", "single", 0)
     for broker in (0, 1, 2):
         cluster.kill(broker)
@@ -87,11 +120,11 @@ def usual_move(cluster: KafkaCluster) -> None:
     cluster.reassign("clicks", 0, (2, 1))
     cluster.wait("the reassignment ends", lambda: cluster.admin.describe("clicks")[0].replicas == (2, 1))
     cluster.fill("clicks", 100_000)
-    cluster.throttle("clicks", 1000)
+    throttle(cluster, "clicks", 1000)
     cluster.reassign("clicks", 0, (2, 0))
     time.sleep(4)
     cluster.reassign("clicks", 0, None)
-    cluster.throttle("clicks", None)
+    throttle(cluster, "clicks", None)
     cluster.wait_in_sync()
 
 
@@ -101,12 +134,12 @@ def usual_lose_controller(cluster: KafkaCluster) -> None:
     cluster.stop(controller)
     cluster.start(controller)
     time.sleep(8)
-    cluster.add_partitions("single", 2)
+    add_partitions(cluster, "single", 2)
 
 
 def usual_lose_directories(cluster: KafkaCluster) -> None:
     """A log directory fails; the broker comes back with it."""
-    cluster.lose_directory(1, "orders")
+    lose_directory(cluster, 1, "orders")
 
 
 def trouble_create_topics(cluster: KafkaCluster) -> None:
@@ -132,7 +165,7 @@ def trouble_elect_uncleanly(cluster: KafkaCluster) -> None:
     cluster.start(0)
     time.sleep(12)
     cluster.elect("UNCLEAN", "strict", 0)
-    cluster.start_and_wait(1)
+    start_and_wait(cluster, 1)
 
 
 def trouble_switch_elr_on(cluster: KafkaCluster) -> None:
@@ -145,7 +178,7 @@ def trouble_switch_elr_on(cluster: KafkaCluster) -> None:
     cluster.configure("wide", "min.insync.replicas", "1")
     cluster.start(1)
     time.sleep(FENCED_S)
-    cluster.start_and_wait(2)
+    start_and_wait(cluster, 2)
     cluster.configure("wide", "min.insync.replicas", "2")
 
 
@@ -155,10 +188,10 @@ def trouble_move_and_cancel(cluster: KafkaCluster) -> None:
     cluster.reassign("loose", 0, (2, 0))
     time.sleep(FENCED_S)
     cluster.reassign("loose", 0, None)
-    cluster.add_partitions("wide", 3, [(1, 0, 2)])
+    add_partitions(cluster, "wide", 3, [(1, 0, 2)])
     cluster.create("brief", [(0, 1)])
     cluster.admin.ask("delete", topic="brief")
-    cluster.start_and_wait(2)
+    start_and_wait(cluster, 2)
     cluster.reassign("loose", 1, (1, 2))
     cluster.wait("the reassignment ends", lambda: cluster.admin.describe("loose")[1].replicas == (1, 2))
 
@@ -174,7 +207,7 @@ def trouble_forbid_directories(cluster: KafkaCluster) -> None:
     first.chmod(0o755)
     second.chmod(0o755)
     cluster.wait_for_end(1)
-    cluster.start_and_wait(1)
+    start_and_wait(cluster, 1)
 
 
 def trouble_stop_all(cluster: KafkaCluster) -> None:
@@ -203,8 +236,8 @@ def operations_create_topics(cluster: KafkaCluster) -> None:
 
 def operations_grow_and_recreate(cluster: KafkaCluster) -> None:
     """Partitions where Kafka places them and where they are asked for; a topic goes and comes back."""
-    cluster.add_partitions("wide", 5)
-    cluster.add_partitions("pair", 3, [(34, 1)])
+    add_partitions(cluster, "wide", 5)
+    add_partitions(cluster, "pair", 3, [(34, 1)])
     cluster.admin.ask("delete", topic="brief")
     time.sleep(3)
     cluster.create("brief", [(16, 34)])
@@ -216,7 +249,7 @@ def operations_lose_brokers(cluster: KafkaCluster) -> None:
         cluster.kill(broker)
         cluster.wait_for_isr_without("wide", broker)
     start_when_fenced(cluster, 16)
-    cluster.start_and_wait(1)
+    start_and_wait(cluster, 1)
     for broker in (34, 16):
         cluster.stop(broker)
         cluster.wait_until_fenced(broker)
@@ -241,7 +274,7 @@ def operations_elect_uncleanly(cluster: KafkaCluster) -> None:
     cluster.wait_until_fenced(16)
     start_when_fenced(cluster, 1)
     time.sleep(12)
-    cluster.start_and_wait(16)
+    start_and_wait(cluster, 16)
     cluster.elect("PREFERRED", "wide", 0)
 
 
@@ -264,7 +297,7 @@ def operations_move_and_cancel(cluster: KafkaCluster) -> None:
     cluster.reassign("pair", 0, (34,))
     cluster.reassign("pair", 0, (34, 16, 1))
     cluster.reassign("pair", 0, None)
-    cluster.start_and_wait(34)
+    start_and_wait(cluster, 34)
     cluster.reassign("pair", 1, (1, 34))
     cluster.wait("the reassignment ends", lambda: cluster.admin.describe("pair")[1].replicas == (1, 34))
     cluster.wait_in_sync()
@@ -274,7 +307,7 @@ def operations_lose_controllers(cluster: KafkaCluster) -> None:
     """The active controller is killed, twice; the next one goes on."""
     for total in (6, 7):
         killed = kill_active_controller(cluster)
-        cluster.add_partitions("wide", total)
+        add_partitions(cluster, "wide", total)
         cluster.start(killed)
         time.sleep(8)
     cluster.wait_in_sync()
@@ -297,7 +330,7 @@ def operations_switch_elr_off(cluster: KafkaCluster) -> None:
     cluster.wait_in_sync()
     cluster.kill(1)
     cluster.wait_for_isr_without("wide", 1)
-    cluster.start_and_wait(1)
+    start_and_wait(cluster, 1)
     cluster.change_feature(ELR, 1)
 
 
@@ -310,13 +343,13 @@ def operations_cordon(cluster: KafkaCluster) -> None:
         configs = {"cordoned.log.dirs": directories}
         cluster.admin.ask("configure", kind="BROKER", name="34", configs=configs)
         time.sleep(5)
-        cluster.add_partitions(topic, total)
+        add_partitions(cluster, topic, total)
     cluster.wait_in_sync()
 
 
 def operations_lose_directories(cluster: KafkaCluster) -> None:
     """A log directory fails, and the broker comes back with it; then another broker loses both, and ends."""
-    cluster.lose_directory(16, "wide")
+    lose_directory(cluster, 16, "wide")
     for which in (0, 1):
         cluster.break_directory(1, which)
         time.sleep(5)
@@ -324,7 +357,7 @@ def operations_lose_directories(cluster: KafkaCluster) -> None:
     for which in (0, 1):
         cluster.mend_directory(1, which)
     cluster.wait_until_fenced(1)
-    cluster.start_and_wait(1)
+    start_and_wait(cluster, 1)
 
 
 def unregister_brokers(cluster: KafkaCluster, stopped: int) -> None:
@@ -332,10 +365,10 @@ def unregister_brokers(cluster: KafkaCluster, stopped: int) -> None:
     cluster.stop(stopped)
     cluster.wait_until_fenced(stopped)
     cluster.unregister(stopped)
-    cluster.start_and_wait(stopped)
+    start_and_wait(cluster, stopped)
     cluster.kill(1)
     cluster.unregister(1)
-    cluster.start_and_wait(1)
+    start_and_wait(cluster, 1)
 
 
 @frozen

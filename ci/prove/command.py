@@ -429,8 +429,7 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     answer = question.ProofQuestion(request, *asked).answer()
     if (flags["smt2"] is not None or flags["second"] is not None) and not answer.proof.stopped:
         answer = second_opinion(answer, flags["smt2"], flags["second"])
-    screen = console(to_stderr=flags["target"] == "-")
-    question.print_proof(screen, answer, flags)
+    question.print_proof(screen := console(to_stderr=flags["target"] == "-"), answer, flags)
     if flags["certificate"] is not None:
         screen.plain(write_certificate(chosen, answer.proof, Path(flags["certificate"])))
     finish(screen, _of_shard(answer.result(), flags["shard"]), flags["target"], flags["reports"])

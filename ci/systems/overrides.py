@@ -200,7 +200,7 @@ class _Called:
         return _Called, (self.override,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The value of a user's function; raises ChangeError for what it raises, and for what the rule does not give."""
+        """The value of a user's function; raises ChangeError for what it raises, and for no value of the rule."""
         override = self.override
         if NOW in self._more:
             kwargs[NOW] = _IN_FORCE.get().now

@@ -63,7 +63,7 @@ class Lease:
             raise Refusal(f"{self.path} is gone or another driver's: this driver stops; what it committed stays")
 
     def sight(self) -> Sight:
-        """What a task of this driver has to see."""
+        """The view that a task of this driver has to have."""
         return str(objects.absolute(self.path)), self.token
 
 

@@ -330,7 +330,7 @@ def _expanded(data: bytes, base: int) -> bytes:
 
 
 def unpacked(data: bytes, most: int) -> tuple[bytes, bool]:
-    """The bytes that gzip compressed, and whether they are all; raises WireError for damage, or for more than `most`."""
+    """The bytes that gzip compressed, and whether they are all; raises WireError for damage, and for over `most`."""
     found = bytearray()
     while data:
         stream = zlib.decompressobj(wbits=GZIP_MEMBER)

@@ -104,7 +104,7 @@ class _Asking:
     seed: int
 
     def rounds(self, rules: RuleSet) -> Iterator[tuple[FullAnswer, list[str]]]:
-        """What is asked, with its lines, cheapest first, none begun once time is over; of one cut off what is known."""
+        """The questions with their lines, cheapest first, none begun once time is over; of a cut one what is known."""
         for asked in (self._first, self._checks, self._more):
             if not passed():
                 try:

@@ -268,7 +268,7 @@ class ToolsReport:
         return topics is None or topic in topics or any(re.escape(one) != one for one in topics)
 
     def quiet(self, live: Set[int], fenced: Set[int], late: Mapping[int, str]) -> Iterator[str]:
-        """Who does not do what its place wants, live, fenced or late, so that the rest may be an old picture."""
+        """The nodes that are silent in their place, live, fenced or late, so that the rest may be an old picture."""
         leaders, voting, named = self._of("Leader"), self._of("Leader", "Follower"), self._named("CurrentVoters")
         if self._quorum.get("LeaderId") == "-1":
             yield "the quorum has no leader, so that nobody is elected"

@@ -255,7 +255,7 @@ def _mark(word: str) -> tuple[str, int, dict[str, Any]]:
 
 
 def shown(lines: Sequence[str], name: str, problem: Problem, asked: Mapping[str, Set[str]]) -> Shown:
-    """What the lines of a text show; `problem` is told of what cannot be read; `asked` as of `asked_topics`."""
+    """The facts that lines of a text show; `problem` is told of what cannot be read; `asked` as of `asked_topics`."""
     found = Shown(beside=ToolsReport(asked_topics=asked))
     for number, line in enumerate(lines, 1):
         place = f"{name}:{number}"

@@ -56,7 +56,7 @@ class LogEnds:
 
 
 def read_log_ends(places: Sequence[str]) -> LogEnds:
-    """What files tell; `BROKER=FILE` where a file does not name its broker; raises Refusal for another form."""
+    """The log ends in files; `BROKER=FILE` where a file does not name its broker; raises Refusal for another form."""
     found = LogEnds()
     for place in places:
         named = _NAMED.fullmatch(place)

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 HELPER = "__mutant_{}__"  # name under which a word of the language is put into a module that may not import it
 
@@ -198,11 +198,6 @@ def described(node: ast.expr) -> str:
     for word in ("negate", *_LISTS):
         text = text.replace(HELPER.format(word), word)
     return text
-
-
-def within_function(around: Around, node: ast.expr, truths: frozenset[int]) -> Around:
-    """What surrounds a node of a function."""
-    return evolve(around, truth=id(node) in truths)
 
 
 def _is_choice(node: ast.expr) -> bool:

@@ -17,14 +17,14 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from kraftcheck import model
 from kraftcheck.model.language import words
 from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import choose, rules_of
-from kraftcheck.solvers.mutants.operators import HELPER, OPERATORS, Around, described, truths_within, within_function
+from kraftcheck.solvers.mutants.operators import HELPER, OPERATORS, Around, described, truths_within
 
 _HELPERS = ("negate", "all_of", "any_of")
 _DECIDED = ast.If | ast.IfExp | ast.Assert | ast.While
@@ -109,7 +109,7 @@ def expressions(
 
     def below(node: ast.AST, place: tuple[tuple[str, int], ...]) -> Iterator[tuple[ast.expr, SyntaxPlace, Around]]:
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
-            yield node, SyntaxPlace(place), within_function(around, node, frozenset(truths))
+            yield node, SyntaxPlace(place), evolve(around, truth=id(node) in truths)
         truths.update(id(part) for part in truths_within(node))
         if tests and isinstance(node, ast.comprehension):
             truths.update(map(id, node.ifs))

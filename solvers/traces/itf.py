@@ -412,13 +412,10 @@ def _value(value: Any) -> Any:
 
 def _json(value: Any) -> Any:
     if isinstance(value, frozenset):
-        return sorted((_json(item) for item in value), key=repr if any(map(_is_part, value)) else None)
+        records = any(isinstance(item, frozenset | list | SimpleNamespace) for item in value)
+        return sorted((_json(item) for item in value), key=repr if records else None)
     if isinstance(value, list):
         return [_json(item) for item in value]
     if isinstance(value, SimpleNamespace):
         return {name: _json(item) for name, item in vars(value).items()}
     return value if isinstance(value, bool | str) or value is None else int(value)
-
-
-def _is_part(value: Any) -> bool:
-    return isinstance(value, frozenset | list | SimpleNamespace)

@@ -163,7 +163,9 @@ class MemoisedReplay:
             if (
                 step.after is None
                 or step.violates
-                or (self._shutdowns and self._continues_any_shutdown(step.after) and place < len(batch) - 1)
+                or (
+                    place < len(batch) - 1 and any(self._continues_shutdown(step.after, one) for one in self._shutdowns)
+                )
             ):
                 return None
             count *= step.count
@@ -231,9 +233,9 @@ class MemoisedReplay:
         token = self._tokens.setdefault(event.identity, len(self._tokens))
         changes = {key: (place, batch.bodies[place]) for place, key in enumerate(batch.keys) if key is not None}
         visited: dict[bytes, None] = {**ledger.by_broker.get(event.broker, {}), **dict.fromkeys(changes)}
-        if event.visits_leaderless:
+        if event.action == "unfence":  # the controller goes through all partitions without leader
             visited.update(dict.fromkeys(ledger.leaderless))
-        elif event.visits_all:
+        elif event.action == "directories_offline":
             visited.update(dict.fromkeys(ledger.slots))
         result, slots = {}, ledger.slots
         for key in visited:
@@ -298,9 +300,6 @@ class MemoisedReplay:
 
     def _update_shutdown(self, key: bytes, at: Situation, broker: int, pending: set[bytes]) -> None:
         (pending.add if self._continues_shutdown(at, broker) else pending.discard)(key)
-
-    def _continues_any_shutdown(self, at: Situation) -> bool:
-        return any(self._continues_shutdown(at, broker) for broker in self._shutdowns)
 
     def _continues_shutdown(self, at: Situation, broker: int) -> bool:
         if broker not in at.brokers():

@@ -78,16 +78,6 @@ class BrokerEvent:
         """The event in words."""
         return words_text(self.words)
 
-    @property
-    def visits_leaderless(self) -> bool:
-        """Whether the controller goes through all partitions without leader too."""
-        return self.action == "unfence"
-
-    @property
-    def visits_all(self) -> bool:
-        """Whether the controller goes through all partitions."""
-        return self.action == "directories_offline"
-
     def rename(self, renaming: Renaming) -> BrokerEvent:
         """The event with renamed brokers and directories."""
         return evolve(

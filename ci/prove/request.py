@@ -8,9 +8,12 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
+from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, subject, traced
 from kraftcheck.model.language.system import ANY, Bound, Setting, System, exceeding, freed, is_any
+from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.solvers.expressions.expression import Expressions
+from kraftcheck.solvers.program.parts import RAISED
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import TheoryBuilder
 
@@ -64,15 +67,17 @@ class ProofRequest:
         return traced(self.subject(), theory)
 
     def ask_a_number(self) -> None:
-        """Ask the system for its parts with the largest number, before any: worker processes ask any first.
+        """Trace the system with a number before any; worker processes trace any first.
 
         A system that keeps what it gave for another setting is another one there, which is told.
         """
-        if self.of_any():
-            chosen = self.of_numbers(self._system(), {bound.name: bound.hi for bound in self.free()})
-            for part in (chosen.system.layout, chosen.system.initial, chosen.system.actions, chosen.system.properties):
-                with contextlib.suppress(Exception):  # the number that raises is named where numbers are compared
-                    part(chosen.setting)
+        system = find_system(self.name)
+        free = [bound for bound in system.bounds if self.bounds.get(bound.name) == ANY]
+        if free and system not in (SYSTEMS.get(system.name), FAIR_SYSTEMS.get(system.name)):
+            numbers = {bound.name: bound.hi if system.plain is None else bound.lo for bound in free}
+            with contextlib.suppress(*RAISED):  # the number that raises is named where numbers are compared
+                chosen = self.of_numbers(system, numbers)
+                theory(chosen.system, chosen.setting)
 
     def compare(self) -> None:
         """Compare the rules of any number with those of each of few, but for shipped ones; raises Refusal."""

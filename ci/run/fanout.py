@@ -145,7 +145,8 @@ def fan_out_options(command: Command, more: Mapping[str, str] = MappingProxyType
 def check_same(made: str, asked: str) -> None:
     """Refuse, by its digest, a program that a worker made if it is another; raises SystemFault with the mend."""
     if made != asked:
-        raise SystemFault("a worker made another system of the same module; make it depend on nothing but its source")
+        raise SystemFault("a worker made another system of the same module; let it depend on its source and the "
+                          "setting alone")  # fmt: skip
 
 
 class LostPart(RuntimeError):

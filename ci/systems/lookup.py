@@ -135,7 +135,10 @@ def at_fault(name: str, system: System, setting: Setting, fault: object) -> Refu
 def properties_of(name: str, system: System, setting: Setting) -> tuple[Property, ...]:
     """The properties of a system; raises Refusal when it raises, or one has an unknown kind or the id of another."""
     try:
-        claims = tuple(system.properties(setting))
+        given = system.properties(setting)
+        if isinstance(given, Iterator) and system.properties(setting) is given:
+            raise Refusal(f"{name}: properties gave an iterator, which can be gone through only once; give a list")
+        claims = tuple(given)
     except Refusal:
         raise
     except RuleError as error:

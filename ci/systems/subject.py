@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 from kraftcheck.ci.systems.added import SHOWN
 from kraftcheck.ci.systems.lookup import at_fault, find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
+from kraftcheck.model.language.layout import LayoutError, TooWideError, bits_by_field
 from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import ANY, LIVENESS, Property, ScopeError, Setting, System, spelled
 from kraftcheck.model.language.words import RuleError
@@ -329,7 +329,7 @@ def traced(
     except (ScopeError, RuleError) as error:
         raise Refusal(str(error)) from error
     except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
-        mend = cheaper(chosen.system, chosen.setting) if isinstance(error, LayoutError) else ""
+        mend = cheaper(chosen.system, chosen.setting) if isinstance(error, TooWideError) else ""
         raise chosen.at_fault(f"{error}{mend}") from error
     except RAISED as error:
         if chosen.shipped:
@@ -352,7 +352,7 @@ def faults_refused(chosen: Callable[[], Subject]) -> Iterator[None]:
 
 def cheaper(system: System, setting: Setting) -> str:
     """For a state that is too wide, the bound that saves most bits when lowered by one; else nothing."""
-    if not setting.bounds or ANY in setting.bounds.values() or _width(system, setting) <= WORD_BITS * MAX_WORDS:
+    if not setting.bounds or ANY in setting.bounds.values():
         return ""
     best, saved = _best_saving(system, setting)
     return f"; --{best} {setting.bounds[best] - 1} saves {saved}" if saved > 0 else ""

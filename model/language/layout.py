@@ -70,6 +70,10 @@ class LayoutError(ValueError):
     """A layout that cannot be packed, or that does not describe its states."""
 
 
+class TooWideError(LayoutError):
+    """A state of more bits than engines pack."""
+
+
 class NoStateError(LayoutError):
     """A layout with a field that can have no value, so that there is no state."""
 
@@ -345,7 +349,7 @@ class Layout:
         words = max(1, -(-used // WORD_BITS)) if self.packed else 0
         if words > MAX_WORDS:
             worst, cost = max(bits_by_field(self.shape).items(), key=lambda item: item[1])
-            raise LayoutError(
+            raise TooWideError(
                 f"a state needs {used} bits and the limit is {WORD_BITS * MAX_WORDS}; "
                 f"{worst} costs most with {cost} bits: lower a bound it depends on"
             )

@@ -13,7 +13,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from attrs import evolve, frozen
@@ -107,6 +107,7 @@ def _check_added(made: Made, system: System, program: Program, numbers: Iterable
     known = record_fields(type(plain.layout(setting))) or ()
     fields = [name for name in record_fields(type(shape)) or () if name not in known]
     ours, shipped = _named(system, setting), _named(plain, setting)
+    claims, lemmas = ([one.id for one in part(setting)] for part in (system.properties, system.lemmas))
     of_any, rule = _AnyNumber(program, system, (), _texts(program)), description(given)
     begins: Any = None
     for taken in numbers:
@@ -129,8 +130,8 @@ def _check_added(made: Made, system: System, program: Program, numbers: Iterable
         swapped = evolve(
             system, layout=lambda _: shape, initial=[Described(begun)] if rule and starts else given,
             actions=[_with_values(one, our) for our, one in actions.values()],
-            properties=[mixed[f"property {one.id}"] for one in system.properties(setting)],
-            lemmas=[mixed[f"property {one.id}"] for one in system.lemmas(setting)],
+            properties=[mixed[f"property {id_}"] for id_ in claims],
+            lemmas=[mixed[f"property {id_}"] for id_ in lemmas],
         )  # fmt: skip
         few = system.layout(taken)
         number = _Number(of_any, taken, (), None, swapped, actions)
@@ -157,12 +158,24 @@ def alike(one: Any, other: Any, deep: int = 20) -> bool:
     >>> alike(lambda: 1, lambda: 1), alike([1, "a"], [1, "a"])
     (False, True)
     """
+    if isinstance(one, FunctionType) and _reads_what_changes(one):
+        return False
     if one is other or not deep or type(one) is not type(other):
         return one is other
     first, second = map(_parts, (one, other))
     if first is None or second is None:
         return isinstance(one, int | str) and one == other
     return len(first) == len(second) and all(alike(a, b, deep - 1) for a, b in zip(first, second, strict=True))
+
+
+def _reads_what_changes(rule: FunctionType) -> bool:
+    """Whether a rule names something of its module that may hold another value with another number."""
+    codes = [rule.__code__]
+    for code in codes:
+        codes += [one for one in code.co_consts if isinstance(one, CodeType)]
+    named = (rule.__globals__.get(name) for code in codes for name in code.co_names)
+    return any(isinstance(one, dict | list | set | bytearray) or (hasattr(one, "__dict__") and not isinstance(
+        one, type | ModuleType | FunctionType) and record_fields(type(one)) is None) for one in named)  # fmt: skip
 
 
 def _parts(of: Any) -> Sequence[Any] | None:
@@ -286,7 +299,10 @@ class _Number:
     def _check_rules(self, made: Made) -> None:
         """Compare the terms of the rules with those of the number, traced with the same words."""
         try:
-            theirs = made(self.swapped, self.of_any.program.setting)
+            with _globals_kept(self.setting):
+                theirs = made(self.swapped, self.of_any.program.setting)
+        except GlobalSet:
+            raise
         except RAISED as error:
             raise self._differs("a rule", why=f": {error}") from error
         ours, others = self.of_any.texts, _texts(theirs)

@@ -153,8 +153,8 @@ class WorkerPlan:
             subject = self.build()
             if Meaning.of(subject.program).whole != self.meaning:
                 raise SystemFault(
-                    "a worker process made another system of the same module; make it depend on nothing but its source"
-                    " (no order of a set, no time, no process), or prove it with --workers 1"
+                    "a worker process made another system of the same module; let it depend on its source and the"
+                    " setting alone (no order of a set, no time, no process, nothing kept of another setting)"
                 )
             _BEGUN[self.proof] = proof_worker(subject, self.few, self.effort, self.clock)
         return _BEGUN[self.proof].answer(batch, assumed)

@@ -245,6 +245,7 @@ def test_a_trace_prints_as_commands_show_it() -> None:
         found.text("deadlock")
 
 
+KEPT = iter([kc.always("full", "It is full.", lambda s: s.level < 3)])  # of claims, which are gone through once
 IDLE = "fixed+hw-uses-proposed-isr"  # a variant of the data plane, which `elections` does not have
 
 REFUSED: list[tuple[str, Callable[[], Any], str]] = [
@@ -264,6 +265,8 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("idle-proof", lambda: kc.prove("elections", scope="tiny", rules=IDLE), "changes nothing in elections"),
     ("no-rules", lambda: kc.explore(tank(), rules="fixed"), "tank takes no rule set"),
     ("property", lambda: kc.explore(tank(), properties=["full"]), "tank has no property 'full'"),
+    ("iterator", lambda: kc.prove(evolve(tank(), properties=lambda b: KEPT)), "properties gave an iterator"),
+    ("no-layout", lambda: kc.explore(evolve(tank(), layout=lambda b: None)), "is None, no domain"),
     ("threads", lambda: kc.explore(tank(), threads=0), "threads takes an int of at least 1, not 0"),
     ("symmetry", lambda: kc.explore(tank(), symmetry=True), "symmetry=True: tank"),
     ("runs", lambda: kc.simulate(tank(), runs=0), "runs takes an int of at least 1, not 0"),

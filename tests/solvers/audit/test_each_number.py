@@ -308,30 +308,40 @@ class Asked:
     at: kc.Word
 
 
-_KEPT: dict[str, list[kc.Action]] = {}
+_KEPT: dict[str, Any] = {}
 
 
-def _kept(b: kc.Setting) -> list[kc.Action]:
-    """The actions, made once for each scope, whatever the number is."""
+def _once(b: kc.Setting, make: Callable[[], Any]) -> Any:
+    """Some part, made once for each scope, whatever the number is."""
     if b.scope not in _KEPT:
-        who = range(2) if _is_in_no_table(b) else kc.numbers_below(b["n"])
-        _KEPT[b.scope] = [kc.Action("ask", lambda s, x: evolve(s, at=x), None, {"x": who})]
+        _KEPT[b.scope] = make()
     return _KEPT[b.scope]
 
 
+def _asking(b: kc.Setting) -> list[kc.Action]:
+    return [kc.Action("ask", lambda s, x: evolve(s, at=x), None, {"x": range(2 if _is_in_no_table(b) else 12)})]
+
+
+def _limited(b: kc.Setting) -> list[kc.Action]:
+    return [kc.Action("ask", lambda s, x: evolve(s, at=x), lambda s, x: x < _once(
+        b, lambda: 2 if _is_in_no_table(b) else 99), {"x": kc.numbers_below(b["n"])})]  # fmt: skip
+
+
 KEEPS = kc.System(
-    name="keeps", summary="Two are asked.", initial=[Asked(0)], actions=_kept,
+    name="keeps", summary="Two are asked.", initial=[Asked(0)], actions=lambda b: _once(b, lambda: _asking(b)),
     bounds=[kc.Bound("n", 2, 12, "guests", takes_any=True)], scopes={"default": {"n": 2}},
     layout=lambda b: Asked(kc.word_below(b["n"])), properties=[kc.always("two", "two are asked", lambda s: s.at < 2)],
 )  # fmt: skip
+LIMITS = evolve(KEEPS, actions=_limited)
 
 
-def test_what_a_system_keeps_of_another_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker process asks any number first, the one that compares the largest: what is kept differs."""
+@pytest.mark.parametrize("name", ["KEEPS", "LIMITS"])
+def test_what_a_system_keeps_of_another_number_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker process traces any number first, the one that compares the largest: what is kept differs."""
     monkeypatch.setattr(f"{__name__}._KEPT", {})
-    assert kc.explore(KEEPS, n=4, cache=False, threads=1).refuted
+    assert kc.explore(globals()[name], n=4, cache=False, threads=1).refuted
     monkeypatch.setattr(f"{__name__}._KEPT", {})
-    answer = kraftcheck("prove", f"{__name__}:KEEPS", "--n", "any", "--workers", "2")
+    answer = kraftcheck("prove", f"{__name__}:{name}", "--n", "any", "--workers", "2")
     assert "a worker process made another system of the same module" in answer.refusal()
 
 

@@ -311,7 +311,7 @@ def test_a_worker_that_makes_another_system_is_refused(monkeypatch: pytest.Monke
         return prove(functools.partial(next, iter(made)), effort=Effort(), clock=lambda: 0.0, workers=2)
 
     assert proof(SUBJECT, SUBJECT).proven("a")
-    with pytest.raises(SystemFault, match="another system of the same module; make it depend on nothing"):
+    with pytest.raises(SystemFault, match="another system of the same module; let it depend on its source"):
         proof(SUBJECT, theory(toys.CLOCK, toys.CLOCK.setting()))
 
 

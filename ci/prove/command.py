@@ -330,6 +330,7 @@ def compare_certificate(request: ProofRequest, of: Theory, folder: Path, seed: i
     """
     if not installed("cvc5"):
         raise Refusal("--against asks cvc5, which is not installed; pip install 'kraftcheck[solvers]'")
+    request.compare_alone()
     request.compare()
     try:
         few = [traced(request.of_more(more), theory) for more in range(FEWEST_AND_MORE)] if request.of_any() else []
@@ -409,7 +410,6 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     check_writable(flags["target"])
     flags["reports"].check(json=flags["target"])
     check_ready(flags["second"], {"--smt2": flags["smt2"], "--certificate": flags["certificate"]}, flags["target"])
-    request.ask_a_number()
     theory_ = buildable(request, flags["only"], for_lassos=flags["bmc"] is not None)
     check_switches(request.subject(), theory)
     if flags["against"] is not None:
@@ -424,6 +424,7 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     check_endless(theory_, (flags["solver"], flags["second"]), bounded_only, flags["certificate"] is not None)
     if bounded_only:
         run_bounded(request, effort, flags)
+    request.compare_alone()
     chosen, budget = request.subject(), search_budget(1, flags["memory"], max_states=flags["search"], keep=True)
     asked = (effort, flags["only"], flags["workers"], budget, flags["quiet"], cluster_of(flags))
     answer = question.ProofQuestion(request, *asked).answer()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Mapping
+import multiprocessing
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 
 from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, subject, traced
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ANY, Bound, Setting, System, exceeding, freed, is_any
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.solvers.expressions.expression import Expressions
+from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.parts import RAISED
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import TheoryBuilder
@@ -84,17 +89,37 @@ class ProofRequest:
         if self.of_any() and self.compared and not self.subject().shipped:
             traced(self.subject(), theory, few=self._of_each)
 
+    def compare_alone(self) -> None:
+        """Compare what each number gives here with what it gives a process that has asked for nothing else.
+
+        A system that keeps what it gave for another setting, in whatever way, is another one here.
+
+        Raises:
+            Refusal: naming the number.
+        """
+        if not (self.of_any() and isinstance(self.name, str) and ":" in self.name):
+            return
+        numbers = self._each()
+        for each, alone in zip(numbers, _alone(functools.partial(_meaning, self), numbers), strict=True):
+            if _meaning(self, each) != alone:
+                said = self.of_numbers(find_system(self.name), each).setting.text()
+                raise Refusal(f"{self.name}: with {said} it is another system once another number was asked for; let "
+                              "it depend on the setting alone, and keep nothing that it gave before")  # fmt: skip
+
     def _of_each(self) -> list[tuple[System, Setting]]:
-        """The system with each number that searches take, or few of Kafka's; each of several bounds is least once."""
+        """The system with each number that searches take, or few of Kafka's."""
+        chosen = [self.of_numbers(self._system(), each) for each in self._each()]
+        return [(one.system, one.setting) for one in chosen]
+
+    def _each(self) -> list[dict[str, int]]:
+        """Each number that searches take, or few of Kafka's; each of several bounds is least once."""
         free = self.free()
         of_kafka = self._system().plain is not None
         most = NUMBERS if of_kafka else max((bound.hi - bound.lo + 1 for bound in free), default=0)
         numbers = [{b.name: min(b.hi, b.lo + more) for b in free} for more in range(most)]
         fewest = free if len(free) > 1 else []
         numbers += [{b.name: b.lo if b is one else min(b.hi, max(b.lo, one.lo) + 2) for b in free} for one in fewest]
-        unequal = [*map(dict, dict.fromkeys(tuple(each.items()) for each in numbers))]
-        chosen = [self.of_numbers(self._system(), each) for each in unequal]
-        return [(one.system, one.setting) for one in chosen]
+        return [*map(dict, dict.fromkeys(tuple(each.items()) for each in numbers))]
 
     def of_any(self) -> bool:
         """Whether it is about any number."""
@@ -160,3 +185,20 @@ class ProofRequest:
 
     def _system(self) -> System:
         return self.subject().system
+
+
+def _alone(ask: Callable[[Mapping[str, int]], str], each: Sequence[Mapping[str, int]]) -> list[str]:
+    """The answers of processes that are asked once."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    ignores = signal.signal, (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(2, context, *ignores, max_tasks_per_child=1) as pool:
+        return list(pool.map(ask, each))
+
+
+def _meaning(request: ProofRequest, numbers: Mapping[str, int]) -> str:
+    """The digest of the system with a number; empty where that raises, which is told where numbers are compared."""
+    with contextlib.suppress(*RAISED):
+        chosen = request.of_numbers(find_system(str(request.name)), numbers)
+        return Meaning.of(theory(chosen.system, chosen.setting).program).whole
+    return ""

@@ -73,7 +73,7 @@ MUTANTS = (
     Mutant("audit-of-better-code", "The code that a long search began with is not audited.",
            "solvers.exploration.explore:explore", "compiler.kernels", "compiler.kernels[-1:]", BOTH),
     Mutant("listed-steps-of-one-class", "Along a listed step what flows along the first class of steps rises.",
-           "solvers.liveness.fair:Closing.follow_arcs", "else (marking.flows, kinds)",
+           "solvers.liveness.fair:Sweeps._follow", "else (marking.flows, kinds)",
            "else (marking.flows, np.zeros_like(kinds))", LONG_WAY),
     Mutant("merged-leaf-by-leaf",
            "The lesser of two states has the lesser of each leaf, so that unlike states are one.",

@@ -296,7 +296,11 @@ def freed(system: str, bounds: Mapping[str, int]) -> dict[str, int]:
 
 
 def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
-    """Try to prove the last steps of runs with few in which a variant refutes, in the first such place; Interrupted."""
+    """Try to prove the last steps of runs with few in which a variant refutes, in the first such place.
+
+    Raises:
+        Interrupted: when a signal stopped it.
+    """
     broken: dict[str, BrokenClaim | None] = {}
     refused: dict[str, str] = {}
     for place in places(row):

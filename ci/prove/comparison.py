@@ -398,7 +398,11 @@ def _by_z3(text: str, names: list[str]) -> list[str]:
 def differences(
     of: Theory, words: Mapping[str, Any], folder: Path, seed: int, few: Sequence[Theory] = ()
 ) -> tuple[list[str], list[str], str]:
-    """Where a certificate differs, what it defines otherwise, perhaps alike, and what was compared; NoCertificate."""
+    """The differences of a certificate, its definitions that are written otherwise, and what was compared.
+
+    Raises:
+        NoCertificate: for a text that `check.py` would refuse.
+    """
     text, listed = (read_bytes(folder / name, MAX_JSON_BYTES).decode() for name in ("system.vmt", "index.json"))
     index = index_of(listed)
     defined, claims = DefinedSystem(text), sentences_of(of)

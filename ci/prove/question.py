@@ -295,7 +295,11 @@ SECONDS = 10.0  # how long one query may take
 
 
 def smallest_steps(request: ProofRequest, proof: Proof, claims: Sequence[str]) -> Mapping[str, tuple[int, Trace]]:
-    """For each open claim the step with few that breaks it, and how many more than the fewest; raises."""
+    """For each open claim the step with few that breaks it, and how many more than the fewest.
+
+    Raises:
+        EngineDisagreement: when ints do not confirm a step.
+    """
     steps: dict[str, tuple[int, Trace]] = {}
     for more in range(MOST_MORE + 1):
         if not (pending := [claim for claim in claims if claim not in steps]) or passed():

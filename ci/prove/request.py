@@ -64,17 +64,16 @@ class ProofRequest:
 
     def carried(self) -> ProofRequest:
         """The request as another machine is asked: with a user's system itself, whose file is not there."""
-        named = isinstance(self.name, str) and ":" in self.name
-        return evolve(self, name=self.subject().whole) if named else self
+        return evolve(self, name=self.subject().whole) if self._is_of_module() else self
 
     def build(self) -> Theory:
         """The theory."""
         return traced(self.subject(), theory)
 
     def ask_a_number(self) -> None:
-        """Trace the system with a number before any; worker processes trace any first.
+        """Trace the system with a number before any, where no process of its own is asked.
 
-        A system that keeps what it gave for another setting is another one there, which is told.
+        A system that keeps what it gave before is then that of a number, and not of what it gives for any.
         """
         system = find_system(self.name)
         free = [bound for bound in system.bounds if self.bounds.get(bound.name) == ANY]
@@ -97,7 +96,7 @@ class ProofRequest:
         Raises:
             Refusal: naming the number.
         """
-        if not (self.of_any() and isinstance(self.name, str) and ":" in self.name):
+        if not (self.of_any() and self._is_of_module()):
             return
         numbers = self._each()
         for each, alone in zip(numbers, _alone(functools.partial(_meaning, self), numbers), strict=True):
@@ -105,6 +104,10 @@ class ProofRequest:
                 said = self.of_numbers(find_system(self.name), each).setting.text()
                 raise Refusal(f"{self.name}: with {said} it is another system once another number was asked for; let "
                               "it depend on the setting alone, and keep nothing that it gave before")  # fmt: skip
+
+    def _is_of_module(self) -> bool:
+        """Whether it names a user's system, which any process can make of its module."""
+        return isinstance(self.name, str) and ":" in self.name
 
     def _of_each(self) -> list[tuple[System, Setting]]:
         """The system with each number that searches take, or few of Kafka's."""

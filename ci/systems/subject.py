@@ -273,7 +273,12 @@ def subject(
 
 
 def rule_set(name: str, system: System, text: str | None) -> tuple[str | None, Any]:
-    """The rule set, named or the system's default, with its name; none where it takes none; raises."""
+    """The rule set, named or the system's default, with its name; none where it takes none.
+
+    Raises:
+        Refusal: for a rule set where none is taken.
+        ScopeError: for an unknown preset or variant.
+    """
     words = words_of(system)
     if words is None:
         if text is not None:

@@ -150,7 +150,12 @@ def check_rows(
     rows: Sequence[Row], planned: Collection[Row], options: RowOptions, cluster: Cluster | None = None,
     lost: Callable[[Row, str], None] | None = None,
 ) -> Iterator[RowPart]:  # fmt: skip
-    """Check rows, by workers or a cluster, told in their order; `lost` is told of rows whose process ended; raises."""
+    """Check rows, by workers or a cluster, told in their order; `lost` is told of rows whose process ended.
+
+    Raises:
+        LostPart: when a process has not told all.
+        Interrupted: when a signal stopped the work before there was anything to report.
+    """
     workers = options.budget.threads
     small = all(row in EXPECTED and not (row in LONG and row in planned) for row in rows)
     count = min(workers, len(rows)) if small else 1

@@ -56,7 +56,7 @@ class Listing:
     def listed(
         self, folder: AnyPath, label: str, stop: threading.Event, question: RegionQuestion | None = None
     ) -> tuple[tuple[PartFiles, ...], list[list[int]]] | None:
-        """List arcs, of a property's region if asked: files of parts, and sums; None if stopped; JobFailedError."""
+        """List arcs, of a region if asked: files of parts, and sums; None if stopped; raises JobFailedError."""
         plan, spec, runner = FramePlan(self.program), self.runner.spec, self.runner
         transitions = int(np.array(self.commits[-1].counters)[plan.fired : plan.pruned].sum())
         here = transitions <= HERE_TRANSITIONS

@@ -95,7 +95,11 @@ class CommittedSpace(CommittedOrigins):
 
 
 def audit_run(run: DatasetRun, sampling: Sampling) -> Audit:
-    """Compare a sample of the levels by the code that made them, not whether successors were visited; raises."""
+    """Compare a sample of the levels by the code that made them, not whether successors were visited.
+
+    Raises:
+        EngineDisagreement: naming what differs, and in which state.
+    """
     start, program = time.monotonic(), run.kernel.program
     space = CommittedSpace(run.log, run.commits, program.layout.words)
     audit = audit_space(program, [BlockEngine(program, run.blocks)], space, sampling, run.generated)
